@@ -1,0 +1,71 @@
+"""The bench: one command, one table. Exit code 1 if a budget is missed.
+
+    python bench/run.py                    everything, about a minute and a half
+    python bench/run.py chunk parser       only these measures
+
+Peers are measured beside us when `PEERS` names them: `PEERS="name=PYTHON …"` runs `peer_NAME.py` of the
+folder `PEERS_DIR` with that Python, one after the other, against the `fake_llm.py` in the same folder. Such a
+script takes `--mode latency|throughput --port N` and prints one line of JSON. A peer that fails costs only
+its own row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import platform
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from measures import MEASURES, Bench, Row
+from peers import rows_of_peers
+
+HERE = Path(__file__).resolve().parent
+
+
+@contextmanager
+def server(script: Path, *arguments: str) -> Iterator[str]:
+    """The first line that a server process says, while it runs."""
+    command = [sys.executable, str(script), *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline()
+        finally:
+            process.terminate()
+
+
+def table(rows: list[Row]) -> str:
+    heads = Row("measure", "sidestream", "beside", "budget")
+    shown = [[*row[:4], {True: "ok", False: "MISSED", None: ""}[row.ok]] for row in (heads, *rows)]
+    widths = [max(len(line[at]) for line in shown) for at in range(5)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in shown]
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description="the numbers, one table")
+    options.add_argument("measures", nargs="*", metavar="MEASURE", help=f"of {', '.join(MEASURES)}")
+    wanted = options.parse_args().measures or list(MEASURES)
+    if unknown := [name for name in wanted if name not in MEASURES]:
+        options.error(f"no measure {unknown[0]!r}; there are {', '.join(MEASURES)}")
+    warnings.simplefilter("ignore")
+    rows: list[Row] = []
+    with server(HERE / "server.py") as port:
+        for name in wanted:
+            print(f"measuring: {name}", file=sys.stderr)
+            rows += asyncio.run(MEASURES[name](Bench(int(port))))
+    if named := os.environ.get("PEERS"):
+        rows += rows_of_peers(named, os.environ.get("PEERS_DIR", ""))
+    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}\n")
+    print(table(rows))
+    return int(any(row.ok is False for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

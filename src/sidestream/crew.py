@@ -1,0 +1,197 @@
+"""Runs admitted calls: a task each, its deadline, its hooks, its answer. Every call is answered once.
+
+`start` begins a tool within one loop turn, `answer` gives a call that does not run its result, `settle`
+waits for all, `cancel` answers what is open at once, `leave` waits for what will not stop and counts what
+was abandoned. A deadline is kept from outside the tool's own task, so a tool that swallows cancellation
+cannot hold it. The crew decides nothing about admission and nothing about rounds.
+
+One of the three places with a broad catch: what a stranger's tool raises becomes its result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from sidestream.events import AnyEvent, Note, ToolFinished, ToolOutput, ToolStarted
+from sidestream.gate import Limits, Refusal
+from sidestream.messages import Status, TextPart, ToolCall, ToolResult, clean
+from sidestream.tools.output import bounded, failure, parts_of
+from sidestream.tools.threads import running_threads
+from sidestream.tools.tool import AnyTool, CallInfo, Context
+
+__all__ = ["After", "Before", "Crew"]
+
+Before: TypeAlias = Callable[[ToolCall], Awaitable[ToolCall | str]]
+"""A hook before a tool runs: the call to run, or a string that refuses it."""
+After: TypeAlias = Callable[[ToolResult], Awaitable[ToolResult]]
+"""A hook after a tool ran: the result to give (redaction)."""
+
+
+class _Job(NamedTuple):
+    """One call on its way: `tool` is the task of the tool itself, `watch` the one that answers."""
+
+    call: ToolCall
+    tool: asyncio.Task[ToolResult]
+    watch: asyncio.Task[None]
+
+
+class Crew:
+    """The tools of one run. `emit` takes events at once; `barrier` returns when they are safe (None: nothing is
+    kept, so there is nothing to wait for); `broken` is called with what a hook of ours raised."""
+
+    def __init__(
+        self,
+        *,
+        run: str,
+        session: str,
+        emit: Callable[[AnyEvent], None],
+        limits: Limits,
+        deps: Any = None,
+        before: Before | None = None,
+        after: After | None = None,
+        barrier: Callable[[], Awaitable[None]] | None = None,
+        broken: Callable[[BaseException], None],
+    ) -> None:
+        self._run, self._session, self._emit, self._limits, self._deps = run, session, emit, limits, deps
+        self._before, self._after, self._barrier, self._broken = before, after, barrier, broken
+        self._jobs: dict[str, _Job] = {}
+        self._waiting: dict[str, list[ToolCall]] = {}  # first call → the calls that repeat it
+        self._results: dict[str, ToolResult] = {}
+        self._leaving: set[asyncio.Task[ToolResult]] = set()
+
+    @property
+    def results(self) -> dict[str, ToolResult]:
+        """The results so far, by call id."""
+        return self._results
+
+    def start(self, call: ToolCall, tool: AnyTool) -> None:
+        """Run an admitted call beside whatever else is going on."""
+        loop = asyncio.get_running_loop()
+        traits = tool.traits
+        seconds = self._limits.tool_timeout if traits.timeout is None else traits.timeout
+        began = loop.time()
+        self._emit(ToolStarted(call.id))
+        info = CallInfo(self._run, self._session, call.id, f"{self._run}/{call.id}", began + seconds)
+        say, note = self._say_of(call.id), self._note
+        work = self._work(call, tool, Context(info, self._deps, say, note))
+        inner = loop.create_task(work, name=f"tool {call.name} {call.id}")
+        watch = loop.create_task(self._watch(call, inner, began, seconds), name=f"watch {call.id}")
+        self._jobs[call.id] = _Job(call, inner, watch)
+
+    def answer(self, call: ToolCall, refusal: Refusal) -> None:
+        """Answer a call that does not run: at once, or as soon as the call it repeats has its result."""
+        if refusal.first in self._jobs:
+            self._waiting.setdefault(refusal.first, []).append(call)
+        elif refusal.first:
+            self._repeat(call, self._results[refusal.first])
+        else:
+            self._finish(ToolResult(call.id, refusal.status, (TextPart(refusal.why),)))
+
+    async def settle(self) -> None:
+        """Wait until every call is answered."""
+        while self._jobs:
+            await asyncio.wait([job.watch for job in self._jobs.values()])
+
+    def cancel(self) -> None:
+        """Answer every open call `cancelled`, now; the tools are told, and not waited for."""
+        for job in list(self._jobs.values()):
+            job.watch.cancel()
+            self._stop(job.tool)
+            del self._jobs[job.call.id]
+            self._finish(_said(job.call.id, "cancelled", "The call was cancelled."))
+
+    async def leave(self) -> None:
+        """Wait up to `grace` for tools that were told to stop; count those that did not in a `Note`."""
+        self.cancel()
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._limits.grace
+        if self._leaving:
+            await asyncio.wait(self._leaving, timeout=self._limits.grace)
+        names = [task.get_name().split(" ", 1)[1] for task in self._leaving]
+        names += await running_threads(f"{self._run}/", until - loop.time())
+        if names:
+            self._emit(Note("abandoned", {"calls": sorted(set(names))}))
+
+    # ---- one call
+
+    async def _work(self, call: ToolCall, tool: AnyTool, ctx: Context[Any]) -> ToolResult:
+        """The tool itself, between its hooks; gives a result whatever the tool does."""
+        if self._barrier is not None and not (tool.traits.read_only or tool.traits.idempotent):
+            await self._barrier()
+        if self._before is not None:
+            changed = await self._before(call)
+            if isinstance(changed, str):
+                return _said(call.id, "refused", changed)
+            call = changed
+        result = await self._guarded(call, tool, ctx)
+        if self._after is not None:
+            result = await self._after(result)
+        return result
+
+    async def _guarded(self, call: ToolCall, tool: AnyTool, ctx: Context[Any]) -> ToolResult:
+        most = self._limits.result_chars if tool.traits.max_output is None else tool.traits.max_output
+        try:
+            value = await tool(call, ctx)
+            if isinstance(value, ToolResult):
+                return ToolResult(call.id, value.status, bounded(value.parts, most))
+            return ToolResult(call.id, "ok", bounded(parts_of(value), most))
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            return _said(call.id, "error", "The tool cancelled itself.")
+        except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+            return ToolResult(call.id, "error", bounded(failure(error, tool.traits.errors), most))
+
+    async def _watch(self, call: ToolCall, inner: asyncio.Task[ToolResult], began: float, seconds: float) -> None:
+        """Answer the call when its tool ends or its time is up."""
+        done, _ = await asyncio.wait({inner}, timeout=seconds)
+        took = asyncio.get_running_loop().time() - began
+        if not done:
+            self._stop(inner)
+            result = _said(call.id, "timeout", f"The tool took longer than {seconds:g} s and was stopped.")
+        elif inner.cancelled():
+            result = _said(call.id, "cancelled", "The tool's task was cancelled.")
+        elif (bug := inner.exception()) is not None:
+            result = _said(call.id, "error", "A hook of this application failed.")
+            self._broken(bug)
+        else:
+            result = inner.result()
+        del self._jobs[call.id]
+        self._finish(ToolResult(call.id, result.status, result.parts, round(took, 6)))
+
+    def _finish(self, result: ToolResult) -> None:
+        self._results[result.call] = result
+        self._emit(ToolFinished(result))
+        for call in self._waiting.pop(result.call, ()):
+            self._repeat(call, result)
+
+    def _repeat(self, call: ToolCall, first: ToolResult) -> None:
+        self._finish(ToolResult(call.id, "duplicate", first.parts))
+
+    def _stop(self, task: asyncio.Task[ToolResult]) -> None:
+        if not task.done():
+            task.cancel()
+            self._leaving.add(task)
+            task.add_done_callback(self._gone)
+
+    def _gone(self, task: asyncio.Task[ToolResult]) -> None:
+        self._leaving.discard(task)
+        if not task.cancelled():
+            task.exception()  # it was answered long ago; nobody is left to hear of it
+
+    def _say_of(self, call: str) -> Callable[[str], None]:
+        def say(text: str) -> None:
+            if call in self._jobs:  # an answered call says no more
+                self._emit(ToolOutput(call, clean(str(text))))
+
+        return say
+
+    def _note(self, name: str, data: Any) -> None:
+        self._emit(Note(name, data))
+
+
+def _said(call: str, status: Status, text: str) -> ToolResult:
+    return ToolResult(call, status, (TextPart(text),))

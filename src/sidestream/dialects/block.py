@@ -1,0 +1,122 @@
+"""What every text format's block shares: its raw text, its bound, and how it ends.
+
+A family subclasses `Block` with one `_step` per state. It promises: what a step has taken is never looked at
+again, what it has not taken stays with the reader, and a block that grows past `block_chars` is rejected at
+exactly that character. (The one base class in the house: it holds data, and knows nobody.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from sidestream.dialects.inert import restore
+from sidestream.dialects.values import each_text
+from sidestream.events import AnyEvent, CallArgs, CallRejected, Text
+
+__all__ = ["Block", "Options"]
+
+
+class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a stream is read.
+
+    `fences`: are calls in Markdown code shown (`inert`) or run (`live`). `starts_in_think`: the stream begins
+    inside reasoning. `entities`: `decode` XML entities where the format says so, or leave all text `verbatim`.
+    `block_chars` and `args_chars` bound one text block and one native call's arguments, in characters.
+    """
+
+    fences: Literal["inert", "live"] = "inert"
+    starts_in_think: bool = False
+    entities: Literal["decode", "verbatim"] = "decode"
+    block_chars: int = 65_536
+    args_chars: int = 1_048_576
+    prefix: str = ""  # of every call's id
+    firsts: str = ""  # the first characters of all enabled markers, where a joiner may stand
+
+    def restored(self, value: Any) -> Any:
+        """`value` with every string in it as it was before it was made inert."""
+        return each_text(value, lambda text: restore(text, self.firsts)) if self.firsts else value
+
+
+class Block:
+    """One block while it is read; `done` once it is over."""
+
+    def __init__(self, new_id: Callable[[], str], options: Options) -> None:
+        self._new_id, self._id = new_id, ""
+        self.options = options
+        self.name = ""
+        self.done = self.refuted = self.rejected = False
+        self._raw: list[str] = []
+        self._size = 0
+
+    @property
+    def id(self) -> str:
+        """Our id of the call; taken when it is first told of, so that what was no call takes none."""
+        if not self._id:
+            self._id = self._new_id()
+        return self._id
+
+    def feed(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        """Read on from `position`. Gives the index of the first character not taken: where text goes on if
+        `done`, where to hold from if not."""
+        end = position + self.options.block_chars - self._size
+        cut = end < len(text) and not self.rejected
+        whole = text
+        if cut:
+            text = text[:end]
+        while position < len(text) and not self.done:
+            after = self._step(text, position, out)
+            if after < 0:
+                break
+            position = after
+        if not cut or self.done:
+            return position
+        if self.rejected:  # as nested: what is skimmed has no bound, for none of it is kept
+            return self.feed(whole, position, out)
+        self.take(text[position:])
+        return self.reject("too_long", len(text), out)
+
+    def _step(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        raise AssertionError("a family gives its own")
+
+    def close(self, held: str, out: list[AnyEvent]) -> None:
+        """The stream ends inside the block."""
+        if self.rejected or not self._raw:
+            if held:
+                out.append(Text(held))
+            return
+        self.take(held)
+        self.reject("truncated", 0, out)
+
+    def take(self, text: str) -> None:
+        """`text` belongs to the block."""
+        self._raw.append(text)
+        self._size += len(text)
+
+    def body(self, text: str, out: list[AnyEvent]) -> None:
+        """`text` belongs to the block and is part of what it carries."""
+        self._raw.append(text)
+        self._size += len(text)
+        out.append(CallArgs(self.id, text))
+
+    def raw(self) -> str:
+        """All the text of the block so far."""
+        return "".join(self._raw)
+
+    def reject(self, why: str, end: int, out: list[AnyEvent]) -> int:
+        """It is not a call; text goes on at `end`."""
+        out.append(CallRejected(self.id, self.raw(), why))
+        self.rejected = True
+        return self.finish(end)
+
+    def refute(self, position: int) -> int:
+        """It never was a block: its opener at `position` is text."""
+        self.refuted = True
+        return self.finish(position)
+
+    def finish(self, end: int) -> int:
+        """It is over; text goes on at `end`."""
+        self.done = True
+        return end

@@ -1,0 +1,71 @@
+"""Untrusted text stays text: how results, documents and users' words are kept from becoming calls.
+
+A word joiner (U+2060) after the first character of a marker makes it inert for every reader; one more is
+put where the text already had one, so `restore` gives back exactly what was there. `fingerprint` folds
+what an obfuscated copy may differ in (case, entities, zero-width and full-width characters, white space),
+so that a block which stood in untrusted text is known again. Nothing here knows a format or a tool.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterable
+
+__all__ = ["JOINER", "Untrusted", "escape", "fingerprint", "neutralise", "restore"]
+
+JOINER = "\u2060"
+_INVISIBLE = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+                        "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]")  # fmt: skip
+
+
+def neutralise(text: str, markers: Iterable[str]) -> str:
+    """`text` in which none of `markers` can be read as one; undone by `restore`."""
+    found = [marker for marker in markers if marker]
+    firsts = {marker[0] for marker in found}
+    if not firsts or not any(first in text for first in firsts):
+        return text
+    starts = "|".join(f"{re.escape(marker[0])}(?={re.escape(marker[1:])})" for marker in found)
+    kept = "|".join(f"{re.escape(first)}(?={JOINER})" for first in firsts)
+    return re.sub(f"{kept}|{starts}", lambda match: match[0] + JOINER, text)
+
+
+def escape(text: str, firsts: Iterable[str]) -> str:
+    """`text` as it must be written so that `restore` gives it back, whatever joiners it holds."""
+    if JOINER not in text:
+        return text
+    return re.sub(f"([{re.escape(''.join(sorted(firsts)))}]){JOINER}", rf"\1{JOINER}{JOINER}", text) if firsts else text
+
+
+def restore(text: str, firsts: Iterable[str]) -> str:
+    """What `neutralise` was given; `firsts` are the first characters of its markers."""
+    if JOINER not in text:
+        return text
+    return re.sub(f"([{re.escape(''.join(sorted(firsts)))}]){JOINER}", r"\1", text) if firsts else text
+
+
+def fingerprint(text: str) -> str:
+    """`text` with everything folded that a copy may have changed without changing what it says."""
+    plain = _INVISIBLE.sub("", html.unescape(html.unescape(text)))
+    return "".join(unicodedata.normalize("NFKC", plain).casefold().split())
+
+
+class Untrusted:
+    """The untrusted texts of one session, kept as fingerprints."""
+
+    __slots__ = ("_texts",)
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+
+    def add(self, text: str) -> None:
+        """Remember `text`. Texts without any `<` or `[` like beginning are remembered too: formats differ."""
+        print_ = fingerprint(text)
+        if print_:
+            self._texts.append(print_)
+
+    def holds(self, raw: str) -> bool:
+        """True if the block `raw`, however disguised, stands in one of the texts."""
+        print_ = fingerprint(raw)
+        return bool(print_) and any(print_ in text for text in self._texts)

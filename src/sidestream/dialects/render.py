@@ -1,0 +1,105 @@
+"""From the dialect-neutral transcript to what one request says.
+
+`rendered` gives the system text, the messages and the tools as a provider sends them. For a text dialect
+every call has become text, every round's results one message written by `dialect.tell`, and the tools a part
+of the system text; for `native` calls and results stay parts, each result with the text a model may read,
+and a rejected call is told as text and never replayed. Untrusted text is inert for the dialect's markers.
+It changes nothing in the transcript itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from sidestream.dialects.dialect import Dialect
+from sidestream.dialects.inert import neutralise
+from sidestream.events import CallRejected
+from sidestream.messages import DataPart, Message, Part, TextPart, ToolCall, ToolResult, ToolSpec
+
+__all__ = ["Rendered", "rejected_part", "rendered"]
+
+REJECTED = "rejected"
+
+
+class Rendered(msgspec.Struct, frozen=True):
+    """What goes over the wire; `tools` is empty where the system text teaches them."""
+
+    system: str
+    messages: list[Message]
+    tools: tuple[ToolSpec, ...]
+
+
+def rejected_part(rejected: CallRejected, name: str) -> DataPart:
+    """How a rejected call that the model must hear about stands in a transcript."""
+    return DataPart(REJECTED, {"id": rejected.id, "name": name, "raw": rejected.raw, "why": rejected.why})
+
+
+def rendered(messages: Sequence[Message], system: str, tools: Sequence[ToolSpec], dialect: Dialect) -> Rendered:
+    """What a request with these words says in this dialect."""
+    names = {call.id: call.name for message in messages for call in message.calls}
+    if dialect.name == "native":
+        said = [one for message in messages for one in _native(message, names, dialect)]
+        return Rendered(system, said, tuple(tools))
+    teaching = dialect.teach(tools) if tools else ""
+    text = "\n\n".join(part for part in (system, teaching) if part)
+    return Rendered(text, [_as_text(message, names, dialect) for message in messages], ())
+
+
+def _inert(message: Message, dialect: Dialect) -> Message:
+    """A user's words, in which no block may stand."""
+    parts = tuple(
+        TextPart(neutralise(part.text, dialect.markers)) if isinstance(part, TextPart) else part
+        for part in message.parts
+    )
+    return Message(message.role, parts)
+
+
+def _continuation(message: Message, names: dict[str, str], dialect: Dialect) -> Message:
+    results = [part for part in message.parts if isinstance(part, ToolResult)]
+    lost = [part.data for part in message.parts if isinstance(part, DataPart) and part.name == REJECTED]
+    names = names | {data["id"]: data["name"] for data in lost}
+    return dialect.tell(results, [CallRejected(data["id"], data["raw"], data["why"]) for data in lost], names)
+
+
+def _native(message: Message, names: dict[str, str], dialect: Dialect) -> Iterator[Message]:
+    """A `tool` message holds results only: what else there is to tell is said by the user."""
+    if message.role == "user":
+        yield _inert(message, dialect)
+    elif message.role == "tool":
+        told = _continuation(message, names, dialect)
+        if results := tuple(part for part in told.parts if isinstance(part, ToolResult)):
+            yield Message("tool", results)
+        if texts := [part.text for part in told.parts if isinstance(part, TextPart)]:
+            yield Message("user", (TextPart("\n\n".join(texts)),))
+    else:
+        yield message
+
+
+def _as_text(message: Message, names: dict[str, str], dialect: Dialect) -> Message:
+    match message.role:
+        case "tool":
+            return _continuation(message, names, dialect)
+        case "user":
+            return _inert(message, dialect)
+        case _:
+            return Message(message.role, tuple(_merged(message.parts, dialect)))
+
+
+def _merged(parts: Sequence[Part], dialect: Dialect) -> Iterator[Part]:
+    """Calls become text, and joins the text around it."""
+    text: list[str] = []
+    for part in parts:
+        match part:
+            case TextPart():
+                text.append(part.text)
+            case ToolCall():
+                text.append(dialect.write(part))
+            case _:
+                if text:
+                    yield TextPart("".join(text))
+                    text = []
+                yield part
+    if text:
+        yield TextPart("".join(text))

@@ -1,0 +1,406 @@
+"""The tag family: `<tool name="N"><child>value</child>…</tool>`. One machine; a format is a row.
+
+What it reads (see docs/reference/tinyrag.md): `<tool` and white space, attributes in double, single or no
+quotes of which `name` counts, `>` or `/>`; then child elements: the row's `values` (which go to the
+argument of that name or to the tool's main one), one JSON element, or elements named like an argument; then
+`</tool>`. A value ends at its closing tag only if another tag follows, and may hold CDATA. It promises the
+laws of `sidestream.testing`; a block is rejected at the first character that cannot be right, one inside
+another never runs, and nothing is repaired. What is not yet a block with a name is text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum, auto
+from typing import ClassVar
+
+import msgspec
+
+from sidestream.dialects.block import Block, Options
+from sidestream.dialects.scan import Balance
+from sidestream.dialects.tag_writer import teach, write
+from sidestream.dialects.values import arguments, decode_entities, typed
+from sidestream.events import AnyEvent, CallClosed, CallOpened, CallRejected, Text
+from sidestream.messages import ToolCall, ToolSpec
+
+__all__ = ["TINYRAG", "TagFormat"]
+
+
+class TagFormat(msgspec.Struct, frozen=True):
+    """A row: the outer `tag`, the elements for the main argument, those whose body is JSON, and those
+    never decoded."""
+
+    name: str
+    tag: str
+    values: tuple[str, ...]
+    json: tuple[str, ...]
+    verbatim: tuple[str, ...]
+    hold: int = 256  # characters of an opening tag that may be held back
+
+    def openers(self) -> tuple[str, ...]:
+        """The markers that may begin a block."""
+        return tuple(f"<{self.tag}{blank}" for blank in " \t\r\n")
+
+    def open(self, specs: Mapping[str, ToolSpec], new_id: Callable[[], str], options: Options) -> Block:
+        """A reader for the block that begins at an opener."""
+        return _TagBlock(self, specs, new_id, options)
+
+    def write(self, call: ToolCall, escape: Callable[[str], str]) -> str:
+        """The call as text: elements where every argument is a text that reads back as itself, else JSON."""
+        return write(call, escape, tag=self.tag, ambiguous=self.values, json=self.json)
+
+    def teach(self, specs: Sequence[ToolSpec]) -> str:
+        """What a model must be told to write this format."""
+        return teach(specs, tag=self.tag)
+
+
+TINYRAG = TagFormat(
+    name="tinyrag",
+    tag="tool",
+    values=("query", "url", "source", "input"),
+    json=("arguments", "args"),
+    verbatim=("source",),
+)
+
+
+class State(Enum):
+    """Where in a block the stream is."""
+
+    HEAD = auto()  # in the opening tag: nothing is certain
+    BODY = auto()  # between children
+    VALUE = auto()  # in a child's text
+    CDATA = auto()
+    AFTER = auto()  # behind a child's closing tag that counts only if a tag follows
+    JSON = auto()
+    JSON_END = auto()
+    SKIM = auto()  # rejected as nested: text until the outer block is over
+    SKIM_AFTER = auto()
+
+
+_ATTRIBUTE = re.compile(
+    r"\s*(?:(/?>)|([A-Za-z_:][\w:.-]*)\s*=\s*(?:\"([^\"<\n]*)\"|'([^'<\n]*)'|([\w:.-]+)(?=[\s/>])))"
+)
+_ATTRIBUTE_BEGUN = re.compile(r"\s*(?:/|[A-Za-z_:][\w:.-]*\s*(?:=\s*(?:\"[^\"<\n]*|'[^'<\n]*|[\w:.-]+)?)?)?\Z")
+_CHILD = re.compile(
+    r"<([A-Za-z_][\w.-]{0,63})(?:\s{1,4}name\s{0,4}=\s{0,4}(?:\"([^\"<>]{0,64})\"|'([^'<>]{0,64})'))?\s{0,4}(/?)>"
+)
+_CHILD_BEGUN = re.compile(
+    r"<(?:[A-Za-z_][\w.-]{0,63}(?:\s{1,4}(?:n(?:a(?:m(?:e\s{0,4}(?:=\s{0,4}"
+    r"(?:\"[^\"<>]{0,64}|'[^'<>]{0,64}|(?:\"[^\"<>]{0,64}\"|'[^'<>]{0,64}')\s{0,4}/?)?)?)?)?)?)?|\s{0,4}/)?)?\Z"
+)
+_CLOSER = re.compile(r"</([A-Za-z_][\w.-]{0,63})\s{0,16}>")
+_CLOSER_BEGUN = re.compile(r"<(?:/(?:[A-Za-z_][\w.-]{0,63}\s{0,16})?)?\Z")
+_CDATA = "<![CDATA["
+_TAG_BEGINS = re.compile(r"<(?:/?[A-Za-z_])")
+_BLANKS = re.compile(r"\s*")
+_WITH_END = frozenset('{["')
+
+
+class _TagBlock(Block):
+    """One block while it is read. A method a state; each gives the index it came to, or -1 for "more"."""
+
+    def __init__(
+        self, row: TagFormat, specs: Mapping[str, ToolSpec], new_id: Callable[[], str], options: Options
+    ) -> None:
+        super().__init__(new_id, options)
+        self._row, self._specs = row, specs
+        self._state = State.HEAD
+        self._spec: ToolSpec | None = None
+        self._args: dict[str, object] = {}
+        self._child = self._key = ""
+        self._segments: list[str] = []  # of the open value: finished, as they count
+        self._pieces: list[str] = []  # of its current segment, as they came
+        self._maybe: list[str] = []  # a closing tag and what followed, until it is known to be one
+        self._balance = Balance()
+        self._json: list[str] = []
+        self._special = re.compile(rf"<(?:/|!\[CDATA\[|{row.tag}\s)")
+
+    def _step(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        return self._steps[self._state](self, text, position, out)
+
+    # ---- the opening tag
+
+    def _head(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        """All of the opening tag at once: nothing of it is taken before it is whole."""
+        end, name = position + len(self._row.tag) + 1, None
+        while True:
+            found = _ATTRIBUTE.match(text, end)
+            if found is None or found.end() - position > self._row.hold:
+                begun = len(text) - position <= self._row.hold and _ATTRIBUTE_BEGUN.match(text, end)
+                return -1 if begun else self._bad_head(name, text, position, end, out)
+            closer, attribute, *values = found.groups()
+            if closer:
+                return self._headed(name, text, position, found.end(), out)
+            if attribute == "name":
+                if name is not None:
+                    return self._bad_head(name, text, position, end, out)
+                name = next(value for value in values if value is not None)
+            end = found.end()
+
+    def _bad_head(self, name: str | None, text: str, position: int, end: int, out: list[AnyEvent]) -> int:
+        """Not an opening tag: a broken one if it had a name, else text."""
+        if not name:
+            return self.refute(position)
+        out.append(CallOpened(self.id, name))
+        self.take(text[position:end])
+        return self.reject("malformed", end, out)
+
+    def _headed(self, name: str | None, text: str, position: int, end: int, out: list[AnyEvent]) -> int:
+        self.take(text[position:end])
+        if not name:
+            return self.reject("missing_name", end, out)
+        self.name, self._spec, self._state = name, self._specs.get(name), State.BODY
+        out.append(CallOpened(self.id, name))
+        return self._whole(end, out) if text[end - 2] == "/" else end
+
+    # ---- between children
+
+    def _body(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        blanks = _BLANKS.match(text, position)
+        start = blanks.end() if blanks else position
+        if start > position:
+            self.body(text[position:start], out)
+        if start == len(text):
+            return start
+        closer = _CLOSER.match(text, start)
+        if closer and closer[1] == self._row.tag:
+            self.take(closer[0])
+            return self._whole(closer.end(), out)
+        child = _CHILD.match(text, start)
+        if child and child[1] != self._row.tag:
+            return self._open_child(child, out)
+        if self._opener_at(text, start):
+            return self._nested(text, start, out)
+        if _CLOSER_BEGUN.match(text, start) or _CHILD_BEGUN.match(text, start):
+            return -1 if start == position else start
+        return self.reject("malformed", start, out)
+
+    def _open_child(self, child: re.Match[str], out: list[AnyEvent]) -> int:
+        name, double, single, empty = child.groups()
+        given = double if double is not None else single
+        if given is not None and name != "param":
+            return self.reject("malformed", child.start(), out)
+        self.body(child[0], out)
+        self._child = name
+        properties = self._spec.properties if self._spec else {}
+        if given is None and name in self._row.json and name not in properties:
+            self._state, self._balance, self._json = State.JSON, Balance(), []
+            return self._close_json(child.end(), out) if empty else child.end()
+        key = given if given is not None else name
+        if given is None and name in self._row.values and name not in properties:
+            key = (self._spec.bare if self._spec else "") or name
+        self._key, self._segments, self._pieces, self._state = key, [], [], State.VALUE
+        return self._close_value(child.end(), out) if empty else child.end()
+
+    # ---- a child's text
+
+    def _value(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        found = text.find("<", position)
+        if found < 0:
+            return self._more_value(text[position:], len(text), out)
+        special = self._special.search(text, found)
+        end = special.start() if special else self._begun_at(text, found)
+        if end > position:
+            return self._more_value(text[position:end], end, out)
+        if special is None:
+            return -1
+        if text.startswith(_CDATA, end):
+            self.body(_CDATA, out)
+            self._end_segment(verbatim=False)
+            self._state = State.CDATA
+            return end + len(_CDATA)
+        if self._opener_at(text, end):
+            return self._nested(text, end, out)
+        closer = _CLOSER.match(text, end)
+        if closer is None:
+            if _CLOSER_BEGUN.match(text, end):
+                return -1
+            return self._more_value(text[end : end + 2], end + 2, out)
+        if closer[1] == self._row.tag:
+            self.take(closer[0])
+            return self.reject("malformed", closer.end(), out)
+        if closer[1] != self._child:
+            return self._more_value(closer[0], closer.end(), out)
+        self.body(closer[0], out)
+        self._maybe, self._state = [closer[0]], State.AFTER
+        return closer.end()
+
+    def _more_value(self, piece: str, end: int, out: list[AnyEvent]) -> int:
+        self.body(piece, out)
+        self._pieces.append(piece)
+        return end
+
+    def _begun_at(self, text: str, start: int) -> int:
+        """Where the end of `text` begins something special; `len(text)` if nowhere."""
+        last = text.rfind("<", max(start, len(text) - len(_CDATA)))
+        if last < 0:
+            return len(text)
+        tail = text[last:]
+        longest = (_CDATA, "</", f"<{self._row.tag} ")
+        return last if any(marker.startswith(tail) for marker in longest) else len(text)
+
+    def _cdata(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        end = text.find("]]>", position)
+        stop = end if end >= 0 else len(text) - (2 if text.endswith("]]") else 1 if text.endswith("]") else 0)
+        if stop > position:
+            self.body(text[position:stop], out)
+            self._pieces.append(text[position:stop])
+            return stop
+        if end < 0:
+            return -1
+        self.body("]]>", out)
+        self._end_segment(verbatim=True)
+        self._state = State.VALUE
+        return end + 3
+
+    def _after(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        """Behind `</child>`: it was the end if a tag follows, and part of the value if not."""
+        blanks = _BLANKS.match(text, position)
+        start = blanks.end() if blanks else position
+        if start > position:
+            self.body(text[position:start], out)
+            self._maybe.append(text[position:start])
+        if _TAG_BEGINS.match(text, start):
+            return self._close_value(start, out)
+        if start == len(text) or text[start:] in ("<", "</"):
+            return -1 if start == position else start
+        self._pieces.append("".join(self._maybe))
+        self._state = State.VALUE
+        return start
+
+    def _end_segment(self, *, verbatim: bool) -> None:
+        """Entities may be cut between pieces, never between a segment and CDATA."""
+        text, self._pieces = "".join(self._pieces), []
+        decodes = self.options.entities == "decode" and not verbatim and self._child not in self._row.verbatim
+        self._segments.append(decode_entities(text) if decodes else text)
+
+    def _close_value(self, end: int, out: list[AnyEvent]) -> int:
+        self._end_segment(verbatim=False)
+        text = "".join(self._segments)
+        self._state = State.BODY
+        return self._argument(self._key, typed(self.options.restored(text), self._key, self._spec), end, out)
+
+    def _argument(self, key: str, value: object, end: int, out: list[AnyEvent]) -> int:
+        if key in self._args or not key:
+            return self.reject("malformed", end, out)
+        self._args[key] = value
+        return end
+
+    # ---- a JSON child
+
+    def _in_json(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        end = self._balance.feed(text, position)
+        if self._balance.root not in _WITH_END:
+            return self._json_word(text, position, out)
+        piece = text[position:] if end < 0 else text[position:end]
+        self.body(piece, out)
+        self._json.append(piece)
+        if end < 0:
+            return len(text)
+        self._state = State.JSON_END
+        return end
+
+    def _json_word(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        """A root without an end of its own (`null`, a number, nothing) goes to the next tag."""
+        end = text.find("<", position)
+        piece = text[position:] if end < 0 else text[position:end]
+        if piece:
+            self.body(piece, out)
+            self._json.append(piece)
+        if end >= 0:
+            self._state = State.JSON_END
+        return len(text) if end < 0 else end
+
+    def _json_end(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        blanks = _BLANKS.match(text, position)
+        start = blanks.end() if blanks else position
+        if start > position:
+            self.body(text[position:start], out)
+            return start
+        closer = _CLOSER.match(text, start)
+        if closer and closer[1] == self._child:
+            self.body(closer[0], out)
+            return self._close_json(closer.end(), out)
+        if _CLOSER_BEGUN.match(text, start):
+            return -1
+        return self.reject("invalid_json", start, out)
+
+    def _close_json(self, end: int, out: list[AnyEvent]) -> int:
+        self._state = State.BODY
+        try:
+            found = arguments("".join(self._json))
+        except ValueError:
+            return self.reject("invalid_json", end, out)
+        if found.keys() & self._args.keys():
+            return self.reject("malformed", end, out)
+        self._args.update(self.options.restored(found))
+        return end
+
+    # ---- the end
+
+    def _whole(self, end: int, out: list[AnyEvent]) -> int:
+        out.append(CallClosed(ToolCall(self.id, self.name, self._args, self.raw())))
+        return self.finish(end)
+
+    def _opener_at(self, text: str, position: int) -> bool:
+        return text.startswith(self._row.openers(), position)
+
+    def _nested(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        out.append(CallRejected(self.id, self.raw(), "nested"))
+        self.rejected = True
+        self._state = State.SKIM
+        return position
+
+    def _skim(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        """What a rejected outer block holds is text, until the first `</tool>`."""
+        closing = f"</{self._row.tag}"
+        found = text.find(closing, position)
+        if found < 0:
+            last = text.rfind("<", max(position, len(text) - len(closing) + 1))
+            end = last if last >= 0 and closing.startswith(text[last:]) else len(text)
+            if end > position:
+                out.append(Text(text[position:end]))
+            return end if end > position else -1
+        closer = _CLOSER.match(text, found)
+        if closer is None and _CLOSER_BEGUN.match(text, found):
+            if found > position:
+                out.append(Text(text[position:found]))
+            return found if found > position else -1
+        end = closer.end() if closer else found + 2
+        out.append(Text(text[position:end]))
+        if closer and closer[1] == self._row.tag:
+            self._state = State.SKIM_AFTER
+        return end
+
+    def _skim_after(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        """Behind an inner `</tool>`: closing tags and further inner blocks still belong to the outer one."""
+        blanks = _BLANKS.match(text, position)
+        start = blanks.end() if blanks else position
+        if start > position:
+            out.append(Text(text[position:start]))
+        if start == len(text):
+            return start if start > position else -1
+        closer = _CLOSER.match(text, start)
+        if closer:
+            out.append(Text(closer[0]))
+            return self.finish(closer.end()) if closer[1] == self._row.tag else closer.end()
+        if self._opener_at(text, start):
+            self._state = State.SKIM
+            return start
+        opener = f"<{self._row.tag} "
+        if _CLOSER_BEGUN.match(text, start) or opener.startswith(text[start:]):
+            return start if start > position else -1
+        return self.finish(start)
+
+    _steps: ClassVar = {
+        State.HEAD: _head,
+        State.BODY: _body,
+        State.VALUE: _value,
+        State.CDATA: _cdata,
+        State.AFTER: _after,
+        State.JSON: _in_json,
+        State.JSON_END: _json_end,
+        State.SKIM: _skim,
+        State.SKIM_AFTER: _skim_after,
+    }

@@ -1,0 +1,126 @@
+"""From the text of an argument to its value. Nothing is repaired, nothing is guessed.
+
+A JSON body is an object, `null` or nothing (both `{}`), or a string that holds a JSON object; duplicate
+keys, NaN and Infinity are not JSON (RFC 8259 leaves the first open and has no room for the others). A
+text value gets the type its schema names where it reads as one, and stays a string where it does not:
+validation then answers the model. Raises `ValueError` only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sidestream.messages import ToolSpec, clean
+
+__all__ = ["arguments", "decode_entities", "dumps", "each_text", "typed"]
+
+_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));")
+_INTEGER = re.compile(r"\s*-?(?:0|[1-9]\d{0,4000})\s*\Z")
+_FITS: dict[str, tuple[type, ...]] = {"number": (int, float), "object": (dict,), "array": (list,)}
+_BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+
+
+def _loads(text: str) -> Any:
+    try:
+        return _decoder.decode(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def dumps(value: Any) -> str:
+    """`value` as JSON text in which no marker can stand: `<` is written as its escape."""
+    return json.dumps(value, ensure_ascii=False, separators=(", ", ": ")).replace("<", "\\u003c")
+
+
+def each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """`value` (JSON data) with `change` applied to every string in it, keys too."""
+    match value:
+        case str():
+            return change(value)
+        case dict():
+            return {change(key): each_text(item, change) for key, item in value.items()}
+        case list():
+            return [each_text(item, change) for item in value]
+        case _:
+            return value
+
+
+def arguments(text: str) -> dict[str, Any]:
+    """The arguments object that `text` holds. Raises ValueError if it holds none."""
+    value = _loads(text) if text and not text.isspace() else None
+    if isinstance(value, str):
+        inside = _loads(value)
+        value = inside if isinstance(inside, dict) else value
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ValueError(f"arguments must be a JSON object, got {text.strip()[:40]}")
+    if "\\u" in text or "\\U" in text or not text.isascii():
+        value = each_text(value, clean)
+    return value
+
+
+def _entity(found: re.Match[str]) -> str:
+    name, decimal, hexadecimal = found.groups()
+    if name:
+        return _NAMED[name]
+    code = int(decimal) if decimal else int(hexadecimal, 16)
+    if code == 0 or code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        return found[0]
+    return chr(code)
+
+
+def decode_entities(text: str) -> str:
+    """`text` with the five XML entities and numeric ones decoded, each exactly once."""
+    return _ENTITY.sub(_entity, text) if "&" in text else text
+
+
+def _type(schema: Any) -> str:
+    """The one type a schema asks for (`null` beside it does not count); `""` if it is open."""
+    if not isinstance(schema, dict):
+        return ""
+    kinds = schema.get("type")
+    if kinds is None:
+        options = [_type(option) for option in schema.get("anyOf") or schema.get("oneOf") or ()]
+        kinds = options or [""]
+    names = [kinds] if isinstance(kinds, str) else [kind for kind in kinds if isinstance(kind, str)]
+    real = [kind for kind in names if kind != "null"]
+    return real[0] if len(real) == 1 else ""
+
+
+def typed(text: str, name: str, spec: ToolSpec | None) -> Any:
+    """`text` as the type that the schema of argument `name` asks for; the text itself if it does not fit."""
+    kind = _type(spec.properties.get(name)) if spec else ""
+    match kind:
+        case "integer":
+            return int(text) if _INTEGER.match(text) else text
+        case "boolean":
+            return _BOOLEANS.get(text.strip(), text)
+        case "number" | "object" | "array":
+            try:
+                value = _loads(text)
+            except ValueError:
+                return text
+            return value if isinstance(value, _FITS[kind]) and not isinstance(value, bool) else text
+        case "null":
+            return None if text.strip() == "null" else text
+        case _:
+            return text

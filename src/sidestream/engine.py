@@ -1,0 +1,160 @@
+"""The engine: a model, its tools and how they run, and the short ways to ask it.
+
+It puts together what one run is made of (`Plan`) and hands it to the loop (`rounds.py`). It knows `Provider`,
+`Journal` and `Dialect` as protocols; which one a name means is decided in `choose` and `dialects.get`. It keeps
+the histories of its sessions and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any
+
+from sidestream import dialects
+from sidestream.crew import After, Before
+from sidestream.dialects.dialect import Dialect
+from sidestream.errors import RunError, UsageError
+from sidestream.events import Journal
+from sidestream.gate import Limits, Policy
+from sidestream.messages import Message, user
+from sidestream.providers.choose import choose
+from sidestream.providers.provider import Provider, Settings
+from sidestream.rounds import Plan, Rounds, opened
+from sidestream.run import Run, Watch
+from sidestream.session import History, Session
+from sidestream.tools.shelf import Shelf, Shelvable
+
+__all__ = ["Engine"]
+
+
+class Engine:
+    """A model, its tools and how they run. `async with engine` keeps the provider's connections (or its local
+    model) open between runs; without it each run or session opens and closes its own.
+
+    `model`: `"http://host/v1#name"`, `"openai:name"`, `"local"`, … or any Provider. `tools`: decorated or plain
+    functions, tools, sources. `dialect`: a name, several, a Dialect, or `"auto"` (what the provider prefers,
+    else `native`). `policy`: the names allowed, or a function from a call to the reason it is not. `before` and
+    `after`: async hooks around every tool. `watch`: plain functions of each stamped event. Raises UsageError.
+    """
+
+    def __init__(
+        self,
+        model: str | Provider,
+        tools: Sequence[Shelvable] = (),
+        *,
+        system: str = "",
+        dialect: str | Sequence[str] | Dialect = "auto",
+        settings: Settings | None = None,
+        limits: Limits | None = None,
+        journal: Journal | None = None,
+        deps: Any = None,
+        policy: Policy = None,
+        before: Before | None = None,
+        after: After | None = None,
+        watch: Sequence[Watch] = (),
+    ) -> None:
+        limits = limits or Limits()
+        self._dialect = dialect
+        provider = choose(model)
+        self._plan = Plan(
+            (), History(""), system, provider, self._language(provider, limits), Shelf(tools),
+            settings or Settings(), limits, deps, policy, journal, before, after,
+        )  # fmt: skip
+        self._watch = tuple(watch)
+        self._histories: dict[str, History] = {}
+        self._stack = AsyncExitStack()
+
+    def _language(self, provider: Provider, limits: Limits) -> Dialect:
+        wanted = self._dialect
+        if wanted == "auto":
+            wanted = getattr(provider, "dialect", "native")
+        if isinstance(wanted, str | Sequence):
+            return dialects.get(wanted, evidence_chars=limits.evidence_chars)
+        return wanted
+
+    def run(
+        self,
+        input: str | Sequence[Message],
+        *,
+        session: str = "",
+        system: str | None = None,
+        tools: Sequence[Shelvable] | None = None,
+        model: str | Provider | None = None,
+        settings: Settings | None = None,
+        limits: Limits | None = None,
+        deps: Any = None,
+    ) -> Run:
+        """A run of this engine on `input`, to be entered with `async with`; what is given here replaces what
+        the engine was made with. Raises UsageError."""
+        base = self._plan
+        provider = base.provider if model is None else choose(model)
+        limits = limits or base.limits
+        same = provider is base.provider and limits is base.limits
+        history = self._history(session)
+        history.check()
+        plan = base._replace(
+            input=_messages(input),
+            history=history,
+            system=base.system if system is None else system,
+            provider=provider,
+            dialect=base.dialect if same else self._language(provider, limits),
+            shelf=base.shelf if tools is None else Shelf(tools),
+            settings=settings or base.settings,
+            limits=limits,
+            deps=base.deps if deps is None else deps,
+        )
+        rounds = Rounds(plan)
+        return Run(rounds.play, id=uuid.uuid4().hex, limits=limits, journal=base.journal, watch=self._watch)
+
+    def _history(self, session: str) -> History:
+        return self._histories.setdefault(session, History(session)) if session else History("")
+
+    async def ask(self, input: str | Sequence[Message], **options: Any) -> str:
+        """The answer to `input`; options as of `run`. Raises RunError if the model could not be asked."""
+        async with self.run(input, **options) as run:
+            await run.result()
+        if run.reason == "provider":
+            raise RunError(f"no answer: {run.error}", reason="provider", text=run.text)
+        return run.answer
+
+    def run_sync(self, input: str | Sequence[Message], **options: Any) -> str:
+        """`ask` for programs without an event loop. Raises UsageError inside a running one."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self.ask(input, **options))
+        raise UsageError("an event loop is running here: use `await engine.ask(…)` instead of `run_sync`")
+
+    def session(self, name: str) -> Session:
+        """The conversation of this name, to be entered with `async with`. Raises UsageError."""
+        if not name:
+            raise UsageError("a session needs a name")
+        return Session(self._history(name), self.run, self.ask, opened(self._plan.provider))
+
+    def forget(self, session: str) -> None:
+        """Drop what is kept in memory of a session. Raises UsageError while it has a live run."""
+        self._history(session).check()
+        self._histories.pop(session, None)
+
+    async def __aenter__(self) -> Engine:
+        await self._stack.enter_async_context(opened(self._plan.provider))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+
+def _messages(given: str | Sequence[Message]) -> tuple[Message, ...]:
+    if isinstance(given, str):
+        return (user(given),)
+    messages = tuple(given)
+    for message in messages:
+        if not isinstance(message, Message):
+            raise UsageError(f"input must be a text or a list of Messages, got {type(message).__name__} in it")
+    return messages

@@ -1,0 +1,152 @@
+"""Which tools a message asks for: nearest examples, over the message and each request in it.
+
+A text's score for a tool is the mean of its two nearest examples (cosine), plus what the arguments that
+are there say; a class of utterances that need no tool competes with the tools. A tool whose required
+arguments the text cannot fill is out. Promises: pure and deterministic; `questions` says what has to be
+compared, `route` decides from the table. It will not run a model, and it can be wrong: it is a router.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sidestream.messages import ToolSpec
+from sidestream.providers.local.arguments import Offer, offer
+from sidestream.providers.local.clauses import pieces, starters, states
+from sidestream.providers.local.sums import OPERATORS, cued
+from sidestream.providers.local.utterances import LOOKUP, NOTHING
+
+__all__ = ["Choice", "Questions", "questions", "route"]
+
+_LOOKED_AT = 600  # a longer message is one request
+_LEAST = 0.2  # a whole message below this asks for no tool
+_LEAST_BARE = 0.36  # a call without arguments must be clearer: anything could be one
+_LEAST_PIECE = 0.26  # a part of one must be clearer
+_DOCUMENTS = re.compile(r"\b(?:knowledge|documents?|documentation|handbook|manual|wiki)\b", re.IGNORECASE)
+_TELLING = 0.06  # a word that only this tool's examples use
+_NAMED = 0.4  # the message names the tool
+
+
+class Choice(NamedTuple):
+    """One call to make: the tool and the argument objects it may get, best first."""
+
+    spec: ToolSpec
+    args: list[dict[str, Any]]
+
+
+class Questions(NamedTuple):
+    """What to compare: `texts` (the message, then its pieces if there are several) against `examples`."""
+
+    texts: list[str]
+    examples: list[str]
+    specs: tuple[ToolSpec, ...]
+
+
+def _utterances(spec: ToolSpec) -> list[str]:
+    said = spec.description.strip().split("\n")[0]
+    named = spec.name.replace("_", " ").replace("-", " ")
+    own = LOOKUP if _DOCUMENTS.search(f"{named} {said}") else ()
+    return [*spec.examples, *own, said or named, *([named] if not spec.examples else [])]
+
+
+def questions(text: str, specs: Sequence[ToolSpec]) -> Questions:
+    """What the embedding model has to compare for this message."""
+    begins = starters(example for spec in specs for example in spec.examples)
+    cut = pieces(text, begins) if len(text) <= _LOOKED_AT else ()
+    parts = [part for part in (_TRAILING.sub("", part).strip() for part in cut) if part]
+    examples = [entry for spec in specs for entry in _utterances(spec)]
+    examples += [*NOTHING, *[entry for entries in OPERATORS.values() for entry in entries]]
+    texts = [text.strip(), *(parts[:6] if len(parts) > 1 else [])]
+    return Questions(texts, list(dict.fromkeys(examples)), tuple(specs))
+
+
+_TRAILING = re.compile(r"(?:[\s,;]+(?:and|then|also|plus|but|as\s+well\s+as|&)\b)*[\s,;]*$", re.IGNORECASE)
+_WORDS = re.compile(r"[^\W\d_]+")
+_STEM = 5
+
+
+def _stems(text: str) -> set[str]:
+    return {word.lower()[:_STEM] for word in _WORDS.findall(text)}
+
+
+def _telling(specs: Sequence[ToolSpec]) -> list[frozenset[str]]:
+    """For each tool the words (their beginnings) that only its own utterances hold."""
+    held = [{stem for entry in _utterances(spec) for stem in _stems(entry)} for spec in specs]
+    common = {stem for entry in NOTHING for stem in _stems(entry)}
+    return [
+        frozenset(own.difference(common, *(held[k] for k in range(len(held)) if k != at)))
+        for at, own in enumerate(held)
+    ]
+
+
+class _Scored(NamedTuple):
+    score: float
+    spec: ToolSpec | None
+    offer: Offer
+
+
+def _near(row: Mapping[str, float], entries: Sequence[str], most: int = 2) -> float:
+    best = sorted((row[entry] for entry in entries), reverse=True)[: most if len(entries) > 3 else 1]
+    return sum(best) / len(best) if best else 0.0
+
+
+def _operators(text: str, row: Mapping[str, float]) -> list[str]:
+    cues = cued(text)
+    scores = {sign: _near(row, entries) + cues[sign] for sign, entries in OPERATORS.items()}
+    return sorted(scores, key=lambda sign: -scores[sign])
+
+
+def _best(text: str, row: Mapping[str, float], specs: Sequence[ToolSpec], force: bool) -> _Scored:
+    """The best tool for one text, or the class of no tool."""
+    operators = _operators(text, row)
+    best = _Scored(-1.0 if force else _near(row, NOTHING), None, Offer([]))
+    words = _stems(text)
+    for spec, telling in zip(specs, _telling(specs), strict=True):
+        found = offer(spec, text, operators)
+        if not found.args:
+            continue
+        named = _NAMED if "_" in spec.name and spec.name.lower() in text.lower() else 0.0
+        score = _near(row, _utterances(spec)) + found.bonus + named + min(_TELLING * len(words & telling), 2 * _TELLING)
+        if not found.args[0] and score < _LEAST_BARE:
+            continue
+        if score > best.score:
+            best = _Scored(score, spec, found)
+    return best
+
+
+def route(asked: Questions, table: Sequence[Sequence[float]], choice: str | None = None) -> list[Choice]:
+    """The calls a message asks for, in its order; none if it needs no tool.
+
+    `table` has a row per text and a column per example. `choice` is the caller's: `none`, `required` or a
+    tool's name.
+    """
+    if choice == "none" or not asked.specs:
+        return []
+    named = [spec for spec in asked.specs if spec.name == choice]
+    specs = named or asked.specs
+    force = bool(named) or choice == "required"
+    rows = [dict(zip(asked.examples, row, strict=True)) for row in table]
+    whole = _best(asked.texts[0], rows[0], specs, force)
+    parts = [
+        _best(text, row, specs, False) for text, row in zip(asked.texts[1:], rows[1:], strict=True) if not states(text)
+    ]
+    clear = [part for part in parts if part.spec is not None and part.score >= _LEAST_PIECE]
+    if len(clear) > 1:
+        return _distinct(clear)
+    if clear and clear[0].score > whole.score and whole.spec is not clear[0].spec:
+        return _distinct(clear)
+    return _distinct([whole]) if whole.score >= _LEAST or force else []
+
+
+def _distinct(scored: Sequence[_Scored]) -> list[Choice]:
+    found: list[Choice] = []
+    for entry in scored:
+        if entry.spec is None:
+            continue
+        own = entry.offer.args[:1] if entry.offer.more else entry.offer.args
+        for args in (own, *([one] for one in entry.offer.more)):
+            if not any(one.spec.name == entry.spec.name and one.args[0] == args[0] for one in found):
+                found.append(Choice(entry.spec, list(args)))
+    return found

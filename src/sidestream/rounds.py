@@ -1,0 +1,254 @@
+"""The loop: a model streams, calls are admitted and run beside it, results go back for another round.
+
+A token's way is one plain call per arrow: the provider's delta → `reader.feed` → `_route` → `run.emit`; a
+closed call → `gate.refuse` → `crew.start` or `crew.answer`. `_listen` is the heart. The loop knows `Provider`,
+`AnyTool`, `Journal` and `Dialect` as protocols; it has never heard of a wire format, a text format or a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
+from typing import Any, NamedTuple, cast
+
+from sidestream.crew import After, Before, Crew
+from sidestream.dialects.dialect import Dialect
+from sidestream.dialects.render import rejected_part
+from sidestream.errors import ProviderError
+from sidestream.events import (
+    AnyDelta,
+    AnyEvent,
+    CallClosed,
+    CallOpened,
+    CallRejected,
+    Journal,
+    ModelChosen,
+    Note,
+    Reason,
+    RoundFinished,
+    RoundStarted,
+    RunFinished,
+    RunStarted,
+    Said,
+    Stop,
+    ToolFinished,
+)
+from sidestream.gate import Limits, Policy, Tally, refuse
+from sidestream.messages import Message, ToolCall
+from sidestream.providers.provider import Provider, Request, Settings
+from sidestream.run import Run
+from sidestream.session import History
+from sidestream.tools.shelf import Shelf
+
+__all__ = ["Plan", "Rounds", "opened"]
+
+_BREATH = 64  # deltas after which the loop gets a turn, however fast they come
+
+
+class Plan(NamedTuple):
+    """What one run was asked for, and what it is made of."""
+
+    input: tuple[Message, ...]
+    history: History
+    system: str
+    provider: Provider
+    dialect: Dialect
+    shelf: Shelf
+    settings: Settings
+    limits: Limits
+    deps: Any
+    policy: Policy
+    journal: Journal | None
+    before: Before | None
+    after: After | None
+
+
+def opened(provider: Provider) -> AbstractAsyncContextManager[Any]:
+    """The provider, entered for as long as it is needed, if it is one that can be."""
+    return provider if isinstance(provider, AbstractAsyncContextManager) else nullcontext()
+
+
+def _closable(stream: AsyncIterator[AnyDelta]) -> AsyncGenerator[AnyDelta]:
+    """A provider's stream is an async generator; the protocol says iterator, which is how type checkers see it."""
+    return cast("AsyncGenerator[AnyDelta]", stream)
+
+
+class Rounds:
+    """One run of an engine: rounds until there is nothing more to ask."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._limits, self._dialect = plan.limits, plan.dialect
+        self._names: dict[str, str] = {}  # call id → the tool it named
+        self._failed: str | None = None
+        self._chosen = self._started = False
+        self._deltas = 0
+
+    async def play(self, run: Run) -> None:
+        """All of it: what `Run` drives. The last event is one RunFinished, whatever happens."""
+        self._run, plan = run, self._plan
+        reason: Reason = "cancelled"
+        run.begin(await plan.history.begin(run.id, plan.journal))
+        try:
+            run.emit(RunStarted(run.id, plan.history.name, "", plan.input))
+            run.alive()
+            async with AsyncExitStack() as stack:
+                await stack.enter_async_context(opened(plan.provider))
+                self._tools, failed = await stack.enter_async_context(plan.shelf.open())
+                for source, error in failed:
+                    run.emit(Note("source_failed", {"source": source, "error": error}))
+                self._hire()
+                try:
+                    reason = await self._rounds()
+                finally:
+                    await self._crew.leave()
+        except asyncio.CancelledError:
+            reason = "cancelled"
+        except ProviderError as error:  # it could not even be opened
+            reason, self._failed = "provider", str(error)
+        finally:
+            try:
+                run.emit(RunFinished(reason, run.usage, self._failed or ""))
+            finally:
+                plan.history.end(run.messages)
+
+    def _hire(self) -> None:
+        """The gate's tally and the crew, now that the tools are known."""
+        run, plan = self._run, self._plan
+        untrusted = plan.history.untrusted if self._dialect.markers else None
+        if untrusted is not None:
+            for message in plan.input:
+                if message.role != "assistant":
+                    untrusted.add(message.text)
+        traits = {name: tool.traits for name, tool in self._tools.items()}
+        self._tally = Tally(traits, self._limits, plan.policy, untrusted, self._dialect.markers)
+        journal = plan.journal
+        self._crew = Crew(
+            run=run.id,
+            session=plan.history.name,
+            emit=self._hear,
+            limits=self._limits,
+            deps=plan.deps,
+            before=plan.before,
+            after=plan.after,
+            barrier=None if journal is None else lambda: journal.barrier(run.id),
+            broken=run.abort,
+        )
+
+    async def _rounds(self) -> Reason:
+        """Rounds with tools, then, where a limit forces it, one closing request without."""
+        number = 0
+        closing: Reason | None = None
+        while True:
+            number += 1
+            tools_on = closing is None and 0 < self._limits.rounds >= number - 1
+            await self._round(number, tools_on=tools_on)
+            if self._failed is not None:
+                return "provider"
+            lost = self._lost if tools_on and number <= self._limits.rounds else []
+            if lost:
+                parts = tuple(rejected_part(event, self._names[event.id]) for event in lost)
+                self._run.emit(Said(Message("tool", parts)))
+            steering = self._run.steering()
+            for message in steering:
+                self._run.emit(Said(message))
+            if not steering and not (tools_on and (self._calls or lost)):
+                return closing or "done"
+            if tools_on and self._calls and self._capped == len(self._calls):
+                closing = "calls"
+            elif tools_on and number > self._limits.rounds:
+                closing = "rounds"
+
+    async def _round(self, number: int, *, tools_on: bool) -> None:
+        """One response, its calls beside it; over when the model has ended and every call is answered."""
+        run = self._run
+        run.emit(RoundStarted(number))
+        self._tally.begin_round(number, tools_on=tools_on)
+        self._calls: list[ToolCall] = []
+        self._lost: list[CallRejected] = []
+        self._capped = 0
+        try:
+            await self._listen(number, self._request(tools_on=tools_on))
+            await self._crew.settle()
+        except asyncio.CancelledError:
+            if not run.interrupted():
+                raise
+            self._crew.cancel()
+
+    def _request(self, *, tools_on: bool) -> Request:
+        plan = self._plan
+        specs = tuple(tool.spec for _, tool in sorted(self._tools.items())) if tools_on else ()
+        return Request(tuple(self._run.messages), self._dialect, plan.system, specs, plan.settings)
+
+    async def _listen(self, number: int, request: Request) -> None:
+        """The heart: every delta is read, every event routed, while the model goes on talking."""
+        limits, end, cut = self._limits, Stop("end"), True
+        specs = [tool.spec for tool in self._tools.values()]
+        bounds = {"block_chars": limits.block_chars, "args_chars": limits.args_chars}
+        reader = self._dialect.parser(specs, prefix=f"{number}.", **bounds)
+        try:
+            async with aclosing(_closable(self._plan.provider.stream(request))) as deltas:
+                async for delta in deltas:
+                    if isinstance(delta, Stop):
+                        end = delta
+                    elif not self._chosen:
+                        self._choose()
+                    for event in reader.feed(delta):
+                        self._route(event)
+                    await self._breathe()
+            cut = False
+        except ProviderError as error:
+            self._failed = str(error)
+        finally:  # also when we are cancelled: what was held back is said, what was open is told
+            stop = "error" if cut else end.reason
+            for event in reader.close(stop):
+                self._route(event)
+            self._run.emit(RoundFinished(number, stop, end.usage))
+
+    def _choose(self) -> None:
+        self._chosen = True
+        provider = self._plan.provider
+        name = getattr(provider, "name", type(provider).__name__.lower())
+        self._run.emit(ModelChosen(name, str(getattr(provider, "model", ""))))
+
+    async def _breathe(self) -> None:
+        """Give started tools their turn, and wait while the run's reader is too far behind."""
+        self._deltas += 1
+        if self._started or self._deltas % _BREATH == 0:
+            self._started = False
+            await asyncio.sleep(0)
+        if self._run.full:
+            await self._run.room()
+
+    def _route(self, event: AnyEvent) -> None:
+        """Tell the event, and do what it asks for."""
+        self._run.emit(event)
+        match event:
+            case CallOpened():
+                self._names[event.id] = event.name
+            case CallClosed():
+                self._admit(event.call)
+            case CallRejected() if self._names.get(event.id) in self._tools:
+                self._lost.append(event)
+            case _:
+                pass
+
+    def _admit(self, call: ToolCall) -> None:
+        self._calls.append(call)
+        refusal = refuse(call, self._tally)
+        if refusal is None:
+            self._crew.start(call, self._tools[call.name])
+            self._started = True
+        else:
+            self._capped += refusal.cap
+            self._crew.answer(call, refusal)
+
+    def _hear(self, event: AnyEvent) -> None:
+        """What the crew tells: on its way out, a result is remembered."""
+        if isinstance(event, ToolFinished):
+            result = event.result
+            self._tally.answered(result.call, result.status)
+            if self._tally.untrusted is not None:
+                self._tally.untrusted.add(result.text)
+        self._run.emit(event)

@@ -1,0 +1,95 @@
+"""A conversation: the history that one run leaves to the next, one live run at a time.
+
+`History` is what the engine keeps of a session (in memory; with a journal it is read from there first),
+`Session` the handle a user holds. A session's history is the fold of its runs in order, so what a cut run
+had said by then is in it. It runs nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Any
+
+from sidestream.dialects.inert import Untrusted
+from sidestream.errors import UsageError
+from sidestream.events import Journal
+from sidestream.fold import fold
+from sidestream.messages import Message
+from sidestream.run import Run
+
+__all__ = ["History", "Session"]
+
+
+class History:
+    """What is known of one session: its transcript, and the untrusted text that was in it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.messages: list[Message] = []
+        self.untrusted = Untrusted()
+        self._live = ""
+        self._loaded = False
+
+    def check(self) -> None:
+        """Raises UsageError while a run of this session is going on."""
+        if self._live:
+            raise UsageError(f"session {self.name!r} has a live run ({self._live}); leave it first, or use run.send")
+
+    async def begin(self, run: str, journal: Journal | None) -> Sequence[Message]:
+        """`run` is the live one from now on. Gives the transcript it goes on from."""
+        self.check()
+        self._live = run
+        if journal is not None and self.name and not self._loaded:
+            for info in await journal.runs(self.name):
+                if info.run != run:
+                    stamped = [event async for event in journal.after(info.run, 0)]
+                    self.messages = fold(stamped, self.messages)
+        self._loaded = True
+        return self.messages
+
+    def end(self, messages: list[Message]) -> None:
+        """The live run is over and left this transcript."""
+        self.messages, self._live = messages, ""
+
+
+class Session:
+    """A conversation of one engine, entered with `async with`. Raises UsageError for a second live run."""
+
+    def __init__(
+        self,
+        history: History,
+        start: Callable[..., Run],
+        ask: Callable[..., Any],
+        opened: AbstractAsyncContextManager[Any],
+    ) -> None:
+        self._history, self._start, self._ask, self._opened = history, start, ask, opened
+
+    @property
+    def name(self) -> str:
+        """The session's name."""
+        return self._history.name
+
+    @property
+    def messages(self) -> list[Message]:
+        """The transcript of all runs that have ended."""
+        return list(self._history.messages)
+
+    def run(self, input: str | Sequence[Message], **options: Any) -> Run:
+        """The next run; options as of `Engine.run`."""
+        return self._start(input, session=self.name, **options)
+
+    async def ask(self, input: str | Sequence[Message], **options: Any) -> str:
+        """The answer of the next run. Raises RunError."""
+        answer: str = await self._ask(input, session=self.name, **options)
+        return answer
+
+    async def __aenter__(self) -> Session:
+        await self._opened.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._opened.__aexit__(kind, error, trace)

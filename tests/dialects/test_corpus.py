@@ -1,0 +1,82 @@
+"""The corpus, strictly, at every cutting: text, calls, errors, and no call before its last character."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from sidestream import dialects
+from sidestream.events import CallClosed, CallDelta, CallRejected, Text
+from sidestream.testing.laws import chunks_do_not_matter, nothing_is_lost, parse
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+OPTIONS = ("fences", "starts_in_think", "entities")
+
+
+def load(name):
+    return [pytest.param(case, id=case["id"]) for case in json.loads((CORPUS / f"{name}.json").read_text())]
+
+
+def cuttings(text, seeds=20):
+    for size in (1, 2, 3, 4, 7):
+        yield [text[start : start + size] for start in range(0, len(text), size)]
+    yield [text]
+    for seed in range(seeds):
+        chance = random.Random(seed)
+        places = sorted(chance.sample(range(1, len(text)), min(len(text) - 1, chance.randint(1, 9))))
+        yield [text[a:b] for a, b in zip([0, *places], [*places, len(text)], strict=True)]
+
+
+def judge(events, expected):
+    shown = [
+        event.text if isinstance(event, Text) else event.raw
+        for event in events
+        if isinstance(event, Text | CallRejected) and not getattr(event, "native", False)
+    ]
+    assert "".join(shown) == expected["text"]
+    calls = [event.call for event in events if isinstance(event, CallClosed)]
+    assert [(call.name, call.args) for call in calls] == [
+        (call["name"], call["arguments"]) for call in expected["calls"]
+    ]
+    for call, wanted in zip(calls, expected["calls"], strict=True):
+        assert call.wire == wanted.get("id", call.wire)
+    assert [event.why for event in events if isinstance(event, CallRejected)] == expected["errors"]
+
+
+@pytest.mark.parametrize("case", load("tinyrag"))
+def test_tinyrag_as_the_corpus_says(case):
+    text = case.get("text") or "".join(case["stream"])
+    options = {key: value for key, value in case.get("options", {}).items() if key in OPTIONS}
+
+    def make():
+        return dialects.get("tinyrag").parser(case["tools"], **options)
+
+    stop = case.get("finish", "end")
+    chunks_do_not_matter(make, text, cuttings(text), stop)
+    nothing_is_lost(make, list(text), stop)
+    judge(parse(make(), [text], stop), case["expected"])
+    parser, ends = make(), []
+    for fed, character in enumerate(text, 1):
+        ends += [fed for event in parser.feed(character) if isinstance(event, CallClosed)]
+    assert ends == case.get("complete_at", ends), "a call closes exactly at its last character"
+
+
+def deltas_of(item):
+    for call in item.get("tool_calls", ()):
+        function = call.get("function", {})
+        yield CallDelta(
+            call.get("index", 0), call.get("id", ""), function.get("name", ""), function.get("arguments", "")
+        )
+
+
+@pytest.mark.parametrize("case", load("openai_delta"))
+def test_native_fragments_as_the_corpus_says(case):
+    stops = {"length": "length", "tool_calls": "tools", "stop": "end"}
+    stop = next((stops[item["finish_reason"]] for item in case["stream"] if item.get("finish_reason")), "end")
+    parser, events = dialects.get("openai_delta").parser(case["tools"]), []
+    for item in case["stream"]:
+        for delta in deltas_of(item):
+            events += parser.feed(delta)
+    events += parser.close(stop)
+    judge(events, case["expected"])

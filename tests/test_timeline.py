@@ -73,7 +73,7 @@ SAVED = [
     ("one beside, an equal one after", turn(call("1", "a", 1.0, 2.0), call("2", "b", 2.0, 3.0)), 0, 1.0,
      "nothing saved: waiting would have taken no longer"),
     ("cancelled", turn(call("1", "a", 0.5, 1.5, status="cancelled")), 0, 1.0,
-     "nothing saved: waiting would have taken no longer"),
+     "nothing saved: the run was cut short"),
     ("the stream was cut", turn(call("1", "a", 0.5, 1.5), stop="error"), 0, 1.0,
      "nothing saved: waiting would have taken no longer"),
     ("refused", turn(call("1", "a", None, 0.5, at=0.5, status="refused")), 0, 0, "nothing saved: no tool ran"),

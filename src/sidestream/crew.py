@@ -109,10 +109,11 @@ class Crew:
         until = loop.time() + self._limits.grace
         if self._leaving:
             await asyncio.wait(self._leaving, timeout=self._limits.grace)
-        names = [task.get_name().split(" ", 1)[1] for task in self._leaving]
-        names += await running_threads(f"{self._run}/", until - loop.time())
-        if names:
-            self._emit(Note("abandoned", {"calls": sorted(set(names))}))
+        calls = {task.get_name().rpartition(" ")[2] for task in self._leaving}
+        threads = await running_threads(f"{self._run}/", until - loop.time())
+        calls |= {label.rpartition("/")[2] for label in threads}
+        if calls:
+            self._emit(Note("abandoned", {"calls": sorted(calls)}))
 
     # ---- one call
 
@@ -142,7 +143,7 @@ class Crew:
             if task is not None and task.cancelling():
                 raise
             return _said(call.id, "error", "The tool cancelled itself.")
-        except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+        except BaseException as error:
             return ToolResult(call.id, "error", bounded(failure(error, tool.traits.errors), most))
 
     async def _watch(self, call: ToolCall, inner: asyncio.Task[ToolResult], began: float, seconds: float) -> None:

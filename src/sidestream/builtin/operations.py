@@ -128,7 +128,7 @@ OPERATIONS: dict[str, Callable[[Value, Value], Value]] = {
 }
 FUNCTIONS: dict[str, tuple[int, int, Callable[..., Value]]] = {  # name → fewest, most arguments, function
     "sqrt": (1, 1, _sqrt),
-    "abs": (1, 1, abs),
+    "abs": (1, 1, lambda value: abs(value)),
     "round": (1, 2, _round),
     "floor": (1, 1, lambda value: Fraction(math.floor(value))),
     "ceil": (1, 1, lambda value: Fraction(math.ceil(value))),

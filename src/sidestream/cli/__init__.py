@@ -35,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SidestreamError as error:
         return _said(error, 1)
     except KeyboardInterrupt:
+        print(file=sys.stderr)  # after the terminal's own ^C
         return 130
     except BrokenPipeError:  # whoever read us has gone; so that Python's own flush at exit stays silent:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -75,7 +75,7 @@ async def _demo(model: str, on: Stage, given: argparse.Namespace) -> int:
         if isinstance(provider, Local):
             on.view.say(honestly(model))
             await provider.load()  # so that the timeline shows the turn, not the reading of a file
-        on.view.say(f"question: {QUESTION}\n")
+        on.view.say(f"question: {QUESTION}\n\n")
         return await turn(engine, QUESTION, on, given)
 
 

@@ -50,7 +50,12 @@ async def _shown(events: list[Stamped], on: Stage, given: argparse.Namespace) ->
     """The events, at their times."""
     loop, stopped = asyncio.get_running_loop(), asyncio.Event()
     began = loop.time() - events[0].at
-    with interruptible(stopped.set):
+
+    def stop() -> None:
+        on.view.disturbed()
+        stopped.set()
+
+    with interruptible(stop):
         async with ticking(on.view, stopped.set):
             for stamped in events:
                 wait = 0.0 if given.fast else began + stamped.at - loop.time()

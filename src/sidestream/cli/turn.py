@@ -141,7 +141,12 @@ async def play(run: Run, on: Stage, *, timeline: Callable[[list[Stamped]], bool]
     """Show `run` to its end, then its timeline if `timeline(events)` says so. Gives the exit code. Raises
     BrokenPipeError if nobody looks any more."""
     view = on.view
-    with interruptible(run.cancel):
+
+    def cancel() -> None:
+        view.disturbed()
+        run.cancel()
+
+    with interruptible(cancel):
         async with run, ticking(view, run.cancel):
             async for stamped in run.stamped():
                 await view.show(stamped)

@@ -51,6 +51,9 @@ class View(Protocol):
     def tick(self) -> None:
         """Time has passed."""
 
+    def disturbed(self) -> None:
+        """The terminal itself has written where the text ends: an echoed ^C."""
+
     def say(self, text: str) -> None:
         """Say something of our own, on lines of its own."""
 
@@ -153,6 +156,10 @@ class Live:
         if any(card.state == "running" for card in self._cards.all):
             self._frame()
 
+    def disturbed(self) -> None:
+        """What comes next begins on a line of its own."""
+        self._screen.column = max(2, self._screen.column)
+
     def say(self, text: str) -> None:
         """Lines of our own."""
         self._screen.fresh_line()
@@ -234,6 +241,9 @@ class Plain:
     def tick(self) -> None:
         """Nothing moves here."""
 
+    def disturbed(self) -> None:
+        """That is not in the pipe."""
+
     def say(self, text: str) -> None:
         """Lines of our own, beside the text."""
         self._said += text.splitlines()
@@ -265,6 +275,9 @@ class Lines:
 
     def tick(self) -> None:
         """Nothing moves here."""
+
+    def disturbed(self) -> None:
+        """That is not in the pipe."""
 
     def say(self, text: str) -> None:
         """Only events are said here."""

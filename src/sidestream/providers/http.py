@@ -200,8 +200,9 @@ class Http:
         """The answer's head, and the seconds that are left for its first bytes."""
         loop = asyncio.get_running_loop()
         began = loop.time()
+        limit = asyncio.timeout(self._first)
         try:
-            async with asyncio.timeout(self._first) as limit:
+            async with limit:
                 response = await session.post(url, data=body, headers=headers, allow_redirects=False)
         except _WIRE as error:
             if isinstance(error, TimeoutError) and limit.expired():

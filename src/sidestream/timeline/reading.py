@@ -35,6 +35,8 @@ __all__ = ["Timeline"]
 
 _FROM_THE_MODEL = (CallArgs, CallClosed, CallOpened, CallRejected, Hidden, ModelChosen, Text, Thinking)
 
+_CUT = {("model", "error"), ("model", "cut"), ("tool", "cancelled")}
+
 
 class _Call:
     """A call while its events come in."""
@@ -81,6 +83,8 @@ class Timeline(NamedTuple):
             return f"saved {_ms(self.saved)} against waiting"
         if not self.ran:
             return "nothing saved: no tool ran"
+        if any((lane.kind, lane.status) in _CUT for lane in self.lanes):
+            return "nothing saved: the run was cut short"
         if self.beside < 0.0005:
             return "nothing saved: no tool ran while the model was writing"
         return "nothing saved: waiting would have taken no longer"

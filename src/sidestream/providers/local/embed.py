@@ -67,7 +67,7 @@ class Embedder:
             "attention_mask": numpy.ones_like(ids),
             "token_type_ids": numpy.zeros_like(ids),
         }
-        hidden = self._session.run(None, {name: feeds[name] for name in self._names})[0][0]
+        hidden = numpy.asarray(self._session.run(None, {name: feeds[name] for name in self._names})[0])[0]
         mean = hidden.mean(axis=0)
         return (mean / max(float(numpy.linalg.norm(mean)), 1e-12)).astype(numpy.float32)
 

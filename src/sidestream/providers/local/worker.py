@@ -42,7 +42,7 @@ class _Pipe:
 
 
 def _server(config: dict[str, Any]) -> Any:
-    params = xllamacpp.CommonParams()
+    params = xllamacpp.CommonParams()  # pyright: ignore[reportAttributeAccessIssue]
     params.model.path = config["weights"]
     params.n_ctx = config["context"]
     params.n_parallel = 1
@@ -51,7 +51,7 @@ def _server(config: dict[str, Any]) -> Any:
     params.verbosity = -1
     params.n_threads_http = 1
     params.api_keys = [secrets.token_urlsafe(24)]  # the library opens a loopback port: nobody else may use it
-    return xllamacpp.Server(params)
+    return xllamacpp.Server(params)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class _Models:

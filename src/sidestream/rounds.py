@@ -84,6 +84,7 @@ class Rounds:
         self._failed: str | None = None
         self._chosen = self._started = False
         self._deltas = 0
+        self._broken: list[str] = []  # what could not be read in the last round, if nothing else was called
 
     async def play(self, run: Run) -> None:
         """All of it: what `Run` drives. The last event is one RunFinished, whatever happens."""
@@ -157,8 +158,13 @@ class Rounds:
                 return closing or "done"
             if tools_on and self._calls and self._capped == len(self._calls):
                 closing = "calls"
-            elif tools_on and number > self._limits.rounds:
+            elif tools_on and (number > self._limits.rounds or self._stuck()):
                 closing = "rounds"
+
+    def _stuck(self) -> bool:
+        """True if the model only wrote what could not be read, and the very same as the round before."""
+        before, self._broken = self._broken, [] if self._calls else [event.raw for event in self._lost]
+        return bool(self._broken) and self._broken == before
 
     async def _round(self, number: int, *, tools_on: bool) -> None:
         """One response, its calls beside it; over when the model has ended and every call is answered."""

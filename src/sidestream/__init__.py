@@ -10,7 +10,7 @@ Everything a user types is here; what is below has its own modules (`sidestream.
 
 from sidestream import dialects
 from sidestream._version import __version__
-from sidestream.codec import decode, dump_messages, encode, load_messages
+from sidestream.codec import dump_messages, load_messages
 from sidestream.engine import Engine
 from sidestream.errors import ProviderError, Retry, RunError, SidestreamError, UsageError
 from sidestream.events import (
@@ -58,6 +58,7 @@ from sidestream.messages import (
     Usage,
     Vendor,
 )
+from sidestream.providers.openai_history import from_openai, to_openai
 from sidestream.providers.provider import Settings
 from sidestream.run import Run
 from sidestream.session import Session
@@ -116,11 +117,11 @@ __all__ = [
     "UsageError",
     "Vendor",
     "__version__",
-    "decode",
     "dialects",
     "dump_messages",
-    "encode",
     "fold",
+    "from_openai",
     "load_messages",
+    "to_openai",
     "tool",
 ]

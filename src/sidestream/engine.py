@@ -108,7 +108,14 @@ class Engine:
             deps=base.deps if deps is None else deps,
         )
         rounds = Rounds(plan)
-        return Run(rounds.play, id=uuid.uuid4().hex, limits=limits, journal=base.journal, watch=self._watch)
+        return Run(
+            rounds.play,
+            id=uuid.uuid4().hex,
+            claim=history.claim,
+            limits=limits,
+            journal=base.journal,
+            watch=self._watch,
+        )
 
     def _history(self, session: str) -> History:
         return self._histories.setdefault(session, History(session)) if session else History("")

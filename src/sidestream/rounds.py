@@ -90,7 +90,11 @@ class Rounds:
         """All of it: what `Run` drives. The last event is one RunFinished, whatever happens."""
         self._run, plan = run, self._plan
         reason: Reason = "cancelled"
-        run.begin(await plan.history.begin(run.id, plan.journal))
+        try:
+            run.begin(await plan.history.load(run.id, plan.journal))
+        except BaseException:  # the journal failed us: the session is free again
+            plan.history.end(plan.history.messages)
+            raise
         try:
             run.emit(RunStarted(run.id, plan.history.name, "", plan.input))
             run.alive()

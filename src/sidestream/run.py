@@ -67,11 +67,13 @@ class Run:
         main: Callable[[Run], Awaitable[None]],
         *,
         id: str,
+        claim: Callable[[str], None],
         limits: Limits,
         journal: Journal | None = None,
         watch: Sequence[Watch] = (),
     ) -> None:
         self.id = id
+        self._claim = claim
         self._main, self._limits, self._journal, self._watch = main, limits, journal, tuple(watch)
         self._fold = Fold()
         self._said: list[list[str]] = []  # the visible text of each round
@@ -137,6 +139,7 @@ class Run:
         if self._task is not None:
             raise UsageError("a run can be entered once; call engine.run again for another")
         loop = asyncio.get_running_loop()
+        self._claim(self.id)
         self._epoch = loop.time()
         self._task = loop.create_task(self._drive(), name=f"run {self.id}")
         return self

@@ -37,10 +37,13 @@ class History:
         if self._live:
             raise UsageError(f"session {self.name!r} has a live run ({self._live}); leave it first, or use run.send")
 
-    async def begin(self, run: str, journal: Journal | None) -> Sequence[Message]:
-        """`run` is the live one from now on. Gives the transcript it goes on from."""
+    def claim(self, run: str) -> None:
+        """`run` is the live one from now on. Raises UsageError while there is another."""
         self.check()
         self._live = run
+
+    async def load(self, run: str, journal: Journal | None) -> Sequence[Message]:
+        """The transcript that `run` goes on from."""
         if journal is not None and self.name and not self._loaded:
             for info in await journal.runs(self.name):
                 if info.run != run:

@@ -118,6 +118,8 @@ ROWS = {
         ("nested", f"{Q}x "), f'<tool name="now"></tool>{E} ', ("now", {})]),
     "two blocks in a block": (f"{Q}<tool name='a'></tool> <tool name='b'></tool>{E}{NOW}", [
         ("nested", Q), f"<tool name='a'></tool> <tool name='b'></tool>{E}", ("now", {})]),
+    "a block in a block that closes itself": (f"{Q}a {NOW}{E} {NOW}", [
+        ("nested", f"{Q}a "), f"{NOW}{E} ", ("now", {})]),
     "a block begun where one was left open": (f"{Q}1 {Q}2{E} then {NOW}", [
         ("nested", f"{Q}1 "), f"{Q}2{E} then ", ("now", {})]),
     "the stream ends inside a block": (f"a {Q}1+", ["a ", ("truncated", f"{Q}1+")]),

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sidestream as ss
+from sidestream.codec import encode
 from sidestream.messages import DataPart, FilePart, ImagePart, TextPart
 from sidestream.tools.output import bounded, failure, parts_of
 
@@ -124,13 +125,13 @@ def test_whatever_is_in_a_data_part_can_be_encoded_afterwards(data):
     (part,) = parts_of(DataPart("d\ud800", data))
     assert isinstance(part, DataPart)
     assert part.name == "d\ufffd"
-    ss.encode(ss.ToolFinished(ss.ToolResult("1.1", "ok", (part,))))
+    encode(ss.ToolFinished(ss.ToolResult("1.1", "ok", (part,))))
 
 
 @given(st.recursive(st.none() | st.integers() | st.floats() | st.binary() | st.text(st.characters()),
                     lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner)))  # fmt: skip
 def test_any_value_is_parts_that_can_be_encoded(value):
-    ss.encode(ss.ToolFinished(ss.ToolResult("1.1", "ok", parts_of(value))))
+    encode(ss.ToolFinished(ss.ToolResult("1.1", "ok", parts_of(value))))
 
 
 # ---- failures

@@ -20,7 +20,7 @@ from sidestream.providers.local.pull import bar
 
 __all__ = ["doctor", "formats", "local", "tools"]
 
-_EXTRAS = {"speed": ("uvloop",), "local": ("xllamacpp", "onnxruntime", "tokenizers", "numpy")}
+_EXTRAS = {"speed": ("uvloop",), "local": ("xllamacpp", "onnxruntime", "numpy")}
 
 
 def _type(schema: dict[str, Any]) -> str:

@@ -34,7 +34,7 @@ def get(name: str | Sequence[str], **options: Any) -> Language:
     for one in wanted:
         if one not in _FORMATS:
             near = difflib.get_close_matches(str(one), _FORMATS, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = f"; did you mean {near[0]!r}?" if near else "."
             raise UsageError(f"no dialect named {one!r}{hint} There are: {', '.join(names())}")
         row = _FORMATS[one]
         if row is not None and row not in formats:

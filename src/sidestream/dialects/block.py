@@ -16,7 +16,9 @@ from sidestream.dialects.inert import restore
 from sidestream.dialects.values import each_text
 from sidestream.events import AnyEvent, CallArgs, CallRejected, Text
 
-__all__ = ["Block", "Options"]
+__all__ = ["Block", "Options", "Pieces"]
+
+_PACK = 4_096  # pieces joined at once
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,6 +42,30 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return each_text(value, lambda text: restore(text, self.firsts)) if self.firsts else value
 
 
+class Pieces:
+    """A text that grows by pieces. Many small ones are joined on the way, so that no single step has to join
+    them all: the last fragment of a long block is as cheap as the first."""
+
+    __slots__ = ("_joined", "_small")
+
+    def __init__(self) -> None:
+        self._joined: list[str] = []
+        self._small: list[str] = []
+
+    def append(self, text: str) -> None:
+        """Go on with `text`."""
+        self._small.append(text)
+        if len(self._small) >= _PACK:
+            self._joined.append("".join(self._small))
+            self._small = []
+
+    def __bool__(self) -> bool:
+        return bool(self._joined or self._small)
+
+    def __str__(self) -> str:
+        return "".join(self._joined) + "".join(self._small)
+
+
 class Block:
     """One block while it is read; `done` once it is over."""
 
@@ -48,7 +74,7 @@ class Block:
         self.options = options
         self.name = ""
         self.done = self.refuted = self.rejected = False
-        self._raw: list[str] = []
+        self._raw = Pieces()
         self._size = 0
 
     @property
@@ -103,7 +129,7 @@ class Block:
 
     def raw(self) -> str:
         """All the text of the block so far."""
-        return "".join(self._raw)
+        return str(self._raw)
 
     def reject(self, why: str, end: int, out: list[AnyEvent]) -> int:
         """It is not a call; text goes on at `end`."""

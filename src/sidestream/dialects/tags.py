@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import msgspec
 
-from sidestream.dialects.block import Block, Options
+from sidestream.dialects.block import Block, Options, Pieces
 from sidestream.dialects.scan import Balance
 from sidestream.dialects.tag_writer import teach, write
 from sidestream.dialects.values import arguments, decode_entities, typed
@@ -74,7 +74,8 @@ class State(Enum):
     AFTER = auto()  # behind a child's closing tag that counts only if a tag follows
     JSON = auto()
     JSON_END = auto()
-    SKIM = auto()  # rejected as nested: text until the outer block is over
+    SKIM_HEAD = auto()  # rejected as nested: the inner block's opening tag
+    SKIM = auto()  # and the rest of it, to its end
     SKIM_AFTER = auto()
 
 
@@ -110,10 +111,11 @@ class _TagBlock(Block):
         self._args: dict[str, object] = {}
         self._child = self._key = ""
         self._segments: list[str] = []  # of the open value: finished, as they count
-        self._pieces: list[str] = []  # of its current segment, as they came
+        self._pieces = Pieces()  # of its current segment, as they came
         self._maybe: list[str] = []  # a closing tag and what followed, until it is known to be one
+        self._slash = False
         self._balance = Balance()
-        self._json: list[str] = []
+        self._json = Pieces()
         self._special = re.compile(rf"<(?:/|!\[CDATA\[|{row.tag}\s)")
 
     def _step(self, text: str, position: int, out: list[AnyEvent]) -> int:
@@ -185,12 +187,12 @@ class _TagBlock(Block):
         self._child = name
         properties = self._spec.properties if self._spec else {}
         if given is None and name in self._row.json and name not in properties:
-            self._state, self._balance, self._json = State.JSON, Balance(), []
+            self._state, self._balance, self._json = State.JSON, Balance(), Pieces()
             return self._close_json(child.end(), out) if empty else child.end()
         key = given if given is not None else name
         if given is None and name in self._row.values and name not in properties:
             key = (self._spec.bare if self._spec else "") or name
-        self._key, self._segments, self._pieces, self._state = key, [], [], State.VALUE
+        self._key, self._segments, self._pieces, self._state = key, [], Pieces(), State.VALUE
         return self._close_value(child.end(), out) if empty else child.end()
 
     # ---- a child's text
@@ -271,7 +273,7 @@ class _TagBlock(Block):
 
     def _end_segment(self, *, verbatim: bool) -> None:
         """Entities may be cut between pieces, never between a segment and CDATA."""
-        text, self._pieces = "".join(self._pieces), []
+        text, self._pieces = str(self._pieces), Pieces()
         decodes = self.options.entities == "decode" and not verbatim and self._child not in self._row.verbatim
         self._segments.append(decode_entities(text) if decodes else text)
 
@@ -329,7 +331,7 @@ class _TagBlock(Block):
     def _close_json(self, end: int, out: list[AnyEvent]) -> int:
         self._state = State.BODY
         try:
-            found = arguments("".join(self._json))
+            found = arguments(str(self._json))
         except ValueError:
             return self.reject("invalid_json", end, out)
         if found.keys() & self._args.keys():
@@ -349,11 +351,22 @@ class _TagBlock(Block):
     def _nested(self, text: str, position: int, out: list[AnyEvent]) -> int:
         out.append(CallRejected(self.id, self.raw(), "nested"))
         self.rejected = True
-        self._state = State.SKIM
+        self._state = State.SKIM_HEAD
         return position
 
+    def _skim_head(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        """What a rejected outer block holds is text. Did the inner one close itself?"""
+        found = text.find(">", position)
+        end = found + 1 or len(text)
+        out.append(Text(text[position:end]))
+        closed = self._slash if found <= position else text[found - 1] == "/"
+        self._slash = text[end - 1] == "/"
+        if found >= 0:
+            self._state = State.SKIM_AFTER if closed else State.SKIM
+        return end
+
     def _skim(self, text: str, position: int, out: list[AnyEvent]) -> int:
-        """What a rejected outer block holds is text, until the first `</tool>`."""
+        """On to the inner block's `</tool>`."""
         closing = f"</{self._row.tag}"
         found = text.find(closing, position)
         if found < 0:
@@ -374,7 +387,7 @@ class _TagBlock(Block):
         return end
 
     def _skim_after(self, text: str, position: int, out: list[AnyEvent]) -> int:
-        """Behind an inner `</tool>`: closing tags and further inner blocks still belong to the outer one."""
+        """Behind an inner block: closing tags and further inner blocks still belong to the outer one."""
         blanks = _BLANKS.match(text, position)
         start = blanks.end() if blanks else position
         if start > position:
@@ -386,7 +399,7 @@ class _TagBlock(Block):
             out.append(Text(closer[0]))
             return self.finish(closer.end()) if closer[1] == self._row.tag else closer.end()
         if self._opener_at(text, start):
-            self._state = State.SKIM
+            self._state = State.SKIM_HEAD
             return start
         opener = f"<{self._row.tag} "
         if _CLOSER_BEGUN.match(text, start) or opener.startswith(text[start:]):
@@ -401,6 +414,7 @@ class _TagBlock(Block):
         State.AFTER: _after,
         State.JSON: _in_json,
         State.JSON_END: _json_end,
+        State.SKIM_HEAD: _skim_head,
         State.SKIM: _skim,
         State.SKIM_AFTER: _skim_after,
     }

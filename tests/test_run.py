@@ -1,0 +1,408 @@
+"""Runs from outside: hooks, tools of every kind, the river, ways out, sessions, and the short ways."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+import sidestream as ss
+from sidestream.journal import MemoryJournal
+from sidestream.providers.script import Script
+from sidestream.testing import laws
+from sidestream.testing.clock import run as play
+
+C = ss.CallDelta
+
+
+@ss.tool
+async def echo(text: str = "") -> str:
+    return text
+
+
+def call(name="echo", slot=0, args="{}"):
+    return C(slot, f"w{slot}", name, args, True)
+
+
+def perform(script, tools=(echo,), act=None, **options):
+    async def main():
+        async with ss.Engine(script, tools, **options).run("go") as run:
+            await (act(run) if act else run.result())
+        return run
+
+    run = play(main(), abandoned=3)
+    laws.every_call_is_answered_once(run.events)
+    laws.replay_is_truth(run)
+    return run
+
+
+def result(run, index=0):
+    return [event.result for _, _, event in run.events if isinstance(event, ss.ToolFinished)][index]
+
+
+@pytest.mark.parametrize(
+    ("raised", "text"),
+    [
+        (ValueError("boom"), "ValueError: boom"),
+        (SystemExit(3), "SystemExit: 3"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (GeneratorExit(), "GeneratorExit"),
+        (asyncio.CancelledError(), "The tool cancelled itself."),
+        (ss.Retry("name a city"), "name a city"),
+    ],
+)
+@pytest.mark.parametrize("blocking", [False, True])
+def test_whatever_a_tool_raises_is_its_result(raised, text, blocking):
+    def fail() -> str:
+        raise raised
+
+    async def fail_async() -> str:
+        raise raised
+
+    run = perform(Script([call("fail")], ["x"]), [ss.tool(fail if blocking else fail_async, name="fail")])
+    assert result(run).status == "error"
+    assert text in result(run).text
+    assert run.answer == "x"
+
+
+def test_a_deadline_holds_against_a_tool_that_ignores_cancellation():
+    @ss.tool(timeout=0.05)
+    async def stubborn() -> str:
+        while True:
+            try:
+                await asyncio.sleep(100)
+            except asyncio.CancelledError:
+                continue
+
+    run = perform(Script([call("stubborn")], ["x"]), [stubborn], limits=ss.Limits(grace=0.2))
+    at = next(at for _, at, event in run.events if isinstance(event, ss.ToolFinished))
+    assert at == pytest.approx(0.05)
+    assert result(run).status == "timeout"
+    assert ss.Note("abandoned", {"calls": ["1.1"]}) in [event for _, _, event in run.events]
+
+
+def test_a_blocking_tool_runs_beside_the_loop_and_may_tell_of_progress():
+    seen = []
+
+    @ss.tool
+    def work(ctx: ss.Context[dict[str, int]]) -> str:
+        ctx.say("half")
+        ctx.note("thread", threading.current_thread() is threading.main_thread())
+        return str(ctx.deps["n"])
+
+    async def main():
+        engine = ss.Engine(Script([call("work")], ["x"]), [work], deps={"n": 7}, watch=[seen.append])
+        async with engine.run("go") as run:
+            await run.result()
+        return run
+
+    run = asyncio.run(main())
+    assert [event for _, _, event in run.events if isinstance(event, ss.ToolOutput)] == [ss.ToolOutput("1.1", "half")]
+    assert ss.Note("thread", False) in [event for _, _, event in run.events]
+    assert result(run).text == "7"
+    assert seen == run.events
+
+
+def test_a_blocking_tool_that_never_ends_does_not_hold_the_run():
+    release = threading.Event()
+
+    @ss.tool(timeout=0.02)
+    def stuck() -> str:
+        release.wait(20)
+        return "late"
+
+    async def main():
+        async with ss.Engine(Script([call("stuck")], ["x"]), [stuck], limits=ss.Limits(grace=0.05)).run("go") as run:
+            await run.result()
+        return run
+
+    began = time.monotonic()
+    run = asyncio.run(main())
+    release.set()
+    assert time.monotonic() - began < 5
+    assert result(run).status == "timeout"
+    assert ss.Note("abandoned", {"calls": ["1.1"]}) in [event for _, _, event in run.events]
+
+
+def test_yielded_texts_are_progress_and_the_last_value_is_the_result():
+    @ss.tool
+    async def count():
+        yield "one"
+        yield "two"
+        yield {"n": 2}
+
+    run = perform(Script([call("count")], ["x"]), [count])
+    assert [event.text for _, _, event in run.events if isinstance(event, ss.ToolOutput)] == ["one", "two"]
+    assert result(run).text == '{"n":2}'
+
+
+def test_a_long_result_is_bounded_and_clean():
+    @ss.tool
+    async def much() -> str:
+        return "\ud800" + "x" * 1000
+
+    run = perform(Script([call("much")], ["x"]), [much], limits=ss.Limits(result_chars=200))
+    assert len(result(run).text) == 200
+    assert result(run).text.startswith("\ufffdx")
+
+
+def test_hooks_may_change_refuse_and_redact():
+    async def before(one):
+        if one.args.get("text") == "no":
+            return "not that"
+        return ss.ToolCall(one.id, one.name, {"text": "changed"}, one.raw)
+
+    async def after(one):
+        return ss.ToolResult(one.call, one.status, (ss.TextPart(one.text.upper()),))
+
+    script = Script([call(args='{"text": "a"}'), call(slot=1, args='{"text": "no"}')], ["x"])
+    run = perform(script, before=before, after=after)
+    assert sorted((result(run, n).status, result(run, n).text) for n in (0, 1)) == [
+        ("ok", "CHANGED"),
+        ("refused", "not that"),
+    ]
+
+
+@pytest.mark.parametrize("where", ["before", "after", "watch", "policy"])
+def test_a_hook_that_raises_is_a_bug_and_leaves_the_block_unwrapped(where):
+    class HookError(Exception):
+        pass
+
+    async def hook(_):
+        raise HookError
+
+    def plain(stamped):
+        if where == "policy" or isinstance(stamped.event, ss.ToolStarted):
+            raise HookError
+
+    options = {"before": hook, "after": hook, "watch": [plain], "policy": plain}
+    script = Script([call(), 5, "more"], ["x"])
+
+    async def main():
+        async with ss.Engine(script, [echo], **{where: options[where]}).run("go") as run:
+            async for _ in run:
+                pass
+
+    with pytest.raises(HookError):
+        play(main())
+    assert script.open == 0
+
+
+def test_a_stalled_reader_slows_the_model_and_no_tool():
+    done = []
+
+    @ss.tool
+    async def talk(ctx: ss.Context[None]) -> str:
+        for _ in range(50):
+            ctx.say("x" * 100)
+            await asyncio.sleep(0.01)
+        done.append(asyncio.get_running_loop().time())
+        return "said"
+
+    script = Script([call("talk"), *["y" * 50] * 100, 0.1, "end"], ["z"])
+
+    async def stall(run):
+        await asyncio.sleep(60)
+        assert done == [pytest.approx(0.5)]
+        assert script.open == 1, "the model waits"
+        async for _ in run:
+            pass
+
+    limits = ss.Limits(river_chars=1000, progress_chars=300)
+    run = perform(script, [talk], stall, limits=limits)
+    progress = [event.text for _, _, event in run.events if isinstance(event, ss.ToolOutput)]
+    assert max(map(len, progress)) == 300, "past the mark, progress is merged and capped"
+    assert result(run).status == "ok", "the wait counts against no deadline"
+    assert run.text.count("y") == 5000
+
+
+def test_leaving_with_the_river_full_does_not_wait_for_a_reader():
+    script = Script(["y" * 500] * 50)
+
+    async def leave(run):
+        await asyncio.sleep(1)
+
+    run = perform(script, act=leave, limits=ss.Limits(river_chars=100))
+    assert run.reason == "cancelled"
+    assert script.open == 0
+
+
+def test_what_the_body_raises_leaves_unwrapped():
+    async def main():
+        async with ss.Engine(Script(["a", 9, "b"])).run("go"):
+            raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        play(main())
+
+
+def test_a_cancelled_task_leaves_nothing_and_is_cancelled():
+    async def main():
+        async def inner():
+            async with ss.Engine(script, [echo]).run("go") as run:
+                runs.append(run)
+                async for _ in run:
+                    pass
+
+        task = asyncio.create_task(inner())
+        await asyncio.sleep(1)
+        task.cancel()
+        await asyncio.wait({task})
+        assert task.cancelled()
+
+    script, runs = Script(["a", 9, "b"]), []
+    play(main())
+    assert runs[0].reason == "cancelled"
+    assert script.open == 0
+
+
+def test_a_run_cancelled_before_it_began_still_has_a_beginning_and_an_end():
+    async def main():
+        run = ss.Engine(Script(["a"])).run("go")
+        async with run:
+            run.cancel()
+            run.cancel()
+        return run
+
+    run = play(main())
+    assert [type(event).__name__ for _, _, event in run.events] == ["RunStarted", "RunFinished"]
+
+
+def test_misuse_is_said_at_once():
+    engine = ss.Engine(Script(["a"]))
+
+    async def unentered():
+        await engine.run("go").result()
+
+    async def twice():
+        async with engine.run("go") as run, run:
+            pass
+
+    async def late():
+        async with engine.run("go") as run:
+            await run.result()
+            run.send("more")
+
+    for main, words in [(unentered, "enter the run"), (twice, "entered once"), (late, "has ended")]:
+        with pytest.raises(ss.UsageError, match=words):
+            play(main())
+    with pytest.raises(ss.UsageError, match="Messages"):
+        engine.run([{"role": "user"}])
+    with pytest.raises(ss.UsageError, match="two tools are named 'echo'"):
+        ss.Engine(Script(), [echo, echo])
+
+
+def test_a_second_prompt_really_holds_the_first_turn():
+    script = Script(["A1"], ["A2"], ["B1"])
+    engine = ss.Engine(script)
+
+    async def main():
+        async with engine.session("anna") as chat:
+            await chat.ask("Q1")
+            await chat.ask("Q2")
+            with pytest.raises(ss.UsageError, match="live run"):
+                async with chat.run("Q3"):
+                    chat.run("Q4")
+        return chat.messages
+
+    messages = play(main())
+    assert [message.text for message in script.requests[1].messages] == ["Q1", "A1", "Q2"]
+    assert [message.text for message in messages[:5]] == ["Q1", "A1", "Q2", "A2", "Q3"]
+    engine.forget("anna")
+
+
+def test_with_a_journal_a_session_goes_on_in_another_engine():
+    journal = MemoryJournal()
+
+    async def main():
+        async with ss.Engine(Script([call()], ["A1"]), [echo], journal=journal).session("anna") as chat:
+            await chat.ask("Q1")
+        script = Script(["A2"])
+        async with ss.Engine(script, journal=journal).session("anna") as chat:
+            await chat.ask("Q2")
+        return script.requests[0].messages, chat.messages
+
+    sent, messages = play(main())
+    assert [message.role for message in sent] == ["user", "assistant", "tool", "assistant", "user"]
+    assert messages[-1].text == "A2"
+
+
+def test_a_tool_with_effects_starts_only_when_its_intent_is_safe():
+    order = []
+
+    class Slow(MemoryJournal):
+        async def barrier(self, run):
+            await asyncio.sleep(1)
+            order.append("safe")
+
+    @ss.tool
+    async def effect() -> str:
+        order.append("effect")
+        return ""
+
+    @ss.tool(read_only=True)
+    async def look() -> str:
+        order.append("look")
+        return ""
+
+    perform(Script([call("effect"), call("look", 1)], ["x"]), [effect, look], journal=Slow())
+    assert order == ["look", "safe", "effect"]
+
+
+def test_the_memory_journal_keeps_the_law():
+    def make(seq):
+        return ss.Stamped(
+            seq, seq / 10, [ss.RunStarted("a", "s", "", ()), ss.Text("x"), ss.RunFinished("done", ss.Usage())][seq - 1]
+        )
+
+    play(laws.journal_keeps(MemoryJournal(), make))
+
+
+def test_ask_gives_the_last_answer_or_says_why_there_is_none():
+    assert play(ss.Engine(Script(["a", call()], ["b"]), [echo]).ask("go")) == "b"
+    assert ss.Engine(Script(["a"])).run_sync("go") == "a"
+    with pytest.raises(ss.RunError, match="went dead") as caught:
+        play(ss.Engine(Script(["half", ss.ProviderError("it went dead")])).ask("go"))
+    assert (caught.value.reason, caught.value.text) == ("provider", "half")
+
+    async def inside():
+        ss.Engine(Script(["a"])).run_sync("go")
+
+    with pytest.raises(ss.UsageError, match=r"await engine\.ask"):
+        asyncio.run(inside())
+
+
+@pytest.mark.parametrize("response", [[], [ss.Stop("end")], [ss.ThinkDelta("")]])
+def test_an_empty_response_is_an_empty_answer(response):
+    run = perform(Script(response))
+    assert (run.reason, run.text, run.answer) == ("done", "", "")
+
+
+def test_a_source_that_fails_costs_only_its_own_tools():
+    class Good:
+        async def __aenter__(self):
+            return [echo]
+
+        async def __aexit__(self, *exc):
+            closed.append("good")
+
+    class Bad:
+        async def __aenter__(self):
+            raise OSError("no server")
+
+        async def __aexit__(self, *exc):
+            closed.append("bad")
+
+    closed = []
+    run = perform(Script([call()], ["x"]), [Bad(), Good()])
+    assert result(run).status == "ok"
+    assert closed == ["good"]
+    assert "source_failed" in [event.name for _, _, event in run.events if isinstance(event, ss.Note)]
+
+
+def test_a_model_that_repeats_what_cannot_be_read_is_not_asked_for_ever():
+    broken = [C(0, "x", "echo", '{"text": ', True)]
+    script = Script(*[broken] * 9, ["x"])
+    run = perform(script, limits=ss.Limits(rounds=8))
+    assert len(script.requests) == 3
+    assert run.reason == "rounds"

@@ -19,9 +19,10 @@ import msgspec
 
 from sidestream.dialects.block import Block, Options, Pieces
 from sidestream.dialects.scan import Balance
+from sidestream.dialects.tag_skim import BLANKS, CLOSER, CLOSER_BEGUN, Skim
 from sidestream.dialects.tag_writer import teach, write
 from sidestream.dialects.values import arguments, decode_entities, typed
-from sidestream.events import AnyEvent, CallClosed, CallOpened, CallRejected, Text
+from sidestream.events import AnyEvent, CallClosed, CallOpened, CallRejected
 from sidestream.messages import ToolCall, ToolSpec
 
 __all__ = ["TINYRAG", "TagFormat"]
@@ -74,9 +75,7 @@ class State(Enum):
     AFTER = auto()  # behind a child's closing tag that counts only if a tag follows
     JSON = auto()
     JSON_END = auto()
-    SKIM_HEAD = auto()  # rejected as nested: the inner block's opening tag
-    SKIM = auto()  # and the rest of it, to its end
-    SKIM_AFTER = auto()
+    SKIM = auto()  # rejected as nested: text until the outer block is over
 
 
 _ATTRIBUTE = re.compile(
@@ -90,11 +89,8 @@ _CHILD_BEGUN = re.compile(
     r"<(?:[A-Za-z_][\w.-]{0,63}(?:\s{1,4}(?:n(?:a(?:m(?:e\s{0,4}(?:=\s{0,4}"
     r"(?:\"[^\"<>]{0,64}|'[^'<>]{0,64}|(?:\"[^\"<>]{0,64}\"|'[^'<>]{0,64}')\s{0,4}/?)?)?)?)?)?)?|\s{0,4}/)?)?\Z"
 )
-_CLOSER = re.compile(r"</([A-Za-z_][\w.-]{0,63})\s{0,16}>")
-_CLOSER_BEGUN = re.compile(r"<(?:/(?:[A-Za-z_][\w.-]{0,63}\s{0,16})?)?\Z")
 _CDATA = "<![CDATA["
 _TAG_BEGINS = re.compile(r"<(?:/?[A-Za-z_])")
-_BLANKS = re.compile(r"\s*")
 _WITH_END = frozenset('{["')
 
 
@@ -113,7 +109,7 @@ class _TagBlock(Block):
         self._segments: list[str] = []  # of the open value: finished, as they count
         self._pieces = Pieces()  # of its current segment, as they came
         self._maybe: list[str] = []  # a closing tag and what followed, until it is known to be one
-        self._slash = False
+        self._skim: Skim | None = None
         self._balance = Balance()
         self._json = Pieces()
         self._special = re.compile(rf"<(?:/|!\[CDATA\[|{row.tag}\s)")
@@ -159,13 +155,13 @@ class _TagBlock(Block):
     # ---- between children
 
     def _body(self, text: str, position: int, out: list[AnyEvent]) -> int:
-        blanks = _BLANKS.match(text, position)
+        blanks = BLANKS.match(text, position)
         start = blanks.end() if blanks else position
         if start > position:
             self.body(text[position:start], out)
         if start == len(text):
             return start
-        closer = _CLOSER.match(text, start)
+        closer = CLOSER.match(text, start)
         if closer and closer[1] == self._row.tag:
             self.take(closer[0])
             return self._whole(closer.end(), out)
@@ -174,7 +170,7 @@ class _TagBlock(Block):
             return self._open_child(child, out)
         if self._opener_at(text, start):
             return self._nested(text, start, out)
-        if _CLOSER_BEGUN.match(text, start) or _CHILD_BEGUN.match(text, start):
+        if CLOSER_BEGUN.match(text, start) or _CHILD_BEGUN.match(text, start):
             return -1 if start == position else start
         return self.reject("malformed", start, out)
 
@@ -214,9 +210,9 @@ class _TagBlock(Block):
             return end + len(_CDATA)
         if self._opener_at(text, end):
             return self._nested(text, end, out)
-        closer = _CLOSER.match(text, end)
+        closer = CLOSER.match(text, end)
         if closer is None:
-            if _CLOSER_BEGUN.match(text, end):
+            if CLOSER_BEGUN.match(text, end):
                 return -1
             return self._more_value(text[end : end + 2], end + 2, out)
         if closer[1] == self._row.tag:
@@ -258,7 +254,7 @@ class _TagBlock(Block):
 
     def _after(self, text: str, position: int, out: list[AnyEvent]) -> int:
         """Behind `</child>`: it was the end if a tag follows, and part of the value if not."""
-        blanks = _BLANKS.match(text, position)
+        blanks = BLANKS.match(text, position)
         start = blanks.end() if blanks else position
         if start > position:
             self.body(text[position:start], out)
@@ -315,16 +311,16 @@ class _TagBlock(Block):
         return len(text) if end < 0 else end
 
     def _json_end(self, text: str, position: int, out: list[AnyEvent]) -> int:
-        blanks = _BLANKS.match(text, position)
+        blanks = BLANKS.match(text, position)
         start = blanks.end() if blanks else position
         if start > position:
             self.body(text[position:start], out)
             return start
-        closer = _CLOSER.match(text, start)
+        closer = CLOSER.match(text, start)
         if closer and closer[1] == self._child:
             self.body(closer[0], out)
             return self._close_json(closer.end(), out)
-        if _CLOSER_BEGUN.match(text, start):
+        if CLOSER_BEGUN.match(text, start):
             return -1
         return self.reject("invalid_json", start, out)
 
@@ -351,60 +347,13 @@ class _TagBlock(Block):
     def _nested(self, text: str, position: int, out: list[AnyEvent]) -> int:
         out.append(CallRejected(self.id, self.raw(), "nested"))
         self.rejected = True
-        self._state = State.SKIM_HEAD
+        self._state, self._skim = State.SKIM, Skim(self._row.tag, self._row.openers())
         return position
 
-    def _skim_head(self, text: str, position: int, out: list[AnyEvent]) -> int:
-        """What a rejected outer block holds is text. Did the inner one close itself?"""
-        found = text.find(">", position)
-        end = found + 1 or len(text)
-        out.append(Text(text[position:end]))
-        closed = self._slash if found <= position else text[found - 1] == "/"
-        self._slash = text[end - 1] == "/"
-        if found >= 0:
-            self._state = State.SKIM_AFTER if closed else State.SKIM
-        return end
-
-    def _skim(self, text: str, position: int, out: list[AnyEvent]) -> int:
-        """On to the inner block's `</tool>`."""
-        closing = f"</{self._row.tag}"
-        found = text.find(closing, position)
-        if found < 0:
-            last = text.rfind("<", max(position, len(text) - len(closing) + 1))
-            end = last if last >= 0 and closing.startswith(text[last:]) else len(text)
-            if end > position:
-                out.append(Text(text[position:end]))
-            return end if end > position else -1
-        closer = _CLOSER.match(text, found)
-        if closer is None and _CLOSER_BEGUN.match(text, found):
-            if found > position:
-                out.append(Text(text[position:found]))
-            return found if found > position else -1
-        end = closer.end() if closer else found + 2
-        out.append(Text(text[position:end]))
-        if closer and closer[1] == self._row.tag:
-            self._state = State.SKIM_AFTER
-        return end
-
-    def _skim_after(self, text: str, position: int, out: list[AnyEvent]) -> int:
-        """Behind an inner block: closing tags and further inner blocks still belong to the outer one."""
-        blanks = _BLANKS.match(text, position)
-        start = blanks.end() if blanks else position
-        if start > position:
-            out.append(Text(text[position:start]))
-        if start == len(text):
-            return start if start > position else -1
-        closer = _CLOSER.match(text, start)
-        if closer:
-            out.append(Text(closer[0]))
-            return self.finish(closer.end()) if closer[1] == self._row.tag else closer.end()
-        if self._opener_at(text, start):
-            self._state = State.SKIM_HEAD
-            return start
-        opener = f"<{self._row.tag} "
-        if _CLOSER_BEGUN.match(text, start) or opener.startswith(text[start:]):
-            return start if start > position else -1
-        return self.finish(start)
+    def _skimming(self, text: str, position: int, out: list[AnyEvent]) -> int:
+        assert self._skim is not None
+        end = self._skim.step(text, position, out)
+        return self.finish(end) if self._skim.done else end
 
     _steps: ClassVar = {
         State.HEAD: _head,
@@ -414,7 +363,5 @@ class _TagBlock(Block):
         State.AFTER: _after,
         State.JSON: _in_json,
         State.JSON_END: _json_end,
-        State.SKIM_HEAD: _skim_head,
-        State.SKIM: _skim,
-        State.SKIM_AFTER: _skim_after,
+        State.SKIM: _skimming,
     }

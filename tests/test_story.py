@@ -303,3 +303,25 @@ def test_without_rounds_there_is_one_request_and_no_tool(rounds):
     assert run.reason == "done"
     with pytest.raises(ss.UsageError, match="must not be negative"):
         ss.Limits(rounds=-1)
+
+
+def test_a_prompt_said_now_before_the_model_was_asked_is_heard_at_the_next_edge():
+    async def act(run):
+        run.send("and this", now=True)
+        await run.result()
+
+    run = perform(Script(["one"], ["two"]), act=act)
+    assert (run.text, run.reason) == ("one\n\ntwo", "done")
+
+
+def test_what_stood_in_a_result_given_as_history_does_not_run():
+    bad = block("secret")
+    call = ss.ToolCall("0.1", "look_up", {}, "")
+    history = [
+        ss.Message("user", (ss.TextPart("fetch it"),)),
+        ss.Message("assistant", (call,)),
+        ss.Message("tool", (ss.ToolResult("0.1", "ok", (ss.TextPart(f"page: {bad}"),)),)),
+        ss.Message("user", (ss.TextPart("go on"),)),
+    ]
+    run = perform(Script([f"It says {bad}"], ["No."], dialect="tinyrag"), input=history)
+    assert [line for line in story(run) if "result" in line] == ["0.00 result 1.1 refused"]

@@ -123,9 +123,7 @@ class Rounds:
         run, plan = self._run, self._plan
         untrusted = plan.history.untrusted if self._dialect.markers else None
         if untrusted is not None:
-            for message in plan.input:
-                if message.role != "assistant":
-                    untrusted.add(message.text)
+            plan.history.distrust(plan.input)
         traits = {name: tool.traits for name, tool in self._tools.items()}
         self._tally = Tally(traits, self._limits, plan.policy, untrusted, self._dialect.markers)
         journal = plan.journal
@@ -178,6 +176,7 @@ class Rounds:
         self._calls: list[ToolCall] = []
         self._lost: list[CallRejected] = []
         self._capped = 0
+        run.cuttable = True
         try:
             await self._listen(number, self._request(tools_on=tools_on))
             await self._crew.settle()
@@ -185,6 +184,8 @@ class Rounds:
             if not run.interrupted():
                 raise
             self._crew.cancel()
+        finally:
+            run.cuttable = False
 
     def _request(self, *, tools_on: bool) -> Request:
         plan = self._plan

@@ -90,6 +90,7 @@ class Run:
         self._bug: BaseException | None = None
         self._steering: list[Message] = []
         self._interrupted = False
+        self.cuttable = False  # a round is going on, which `send(now=True)` may cut
         self._end: RunFinished | None = None
 
     # ---- what became of it
@@ -299,7 +300,7 @@ class Run:
         if self._end is not None:
             raise UsageError("the run has ended; start another one in the same session")
         self._steering.append(user(message) if isinstance(message, str) else message)
-        if now and self._begun and self._task is not None and not self._cancelled:
+        if now and self.cuttable and self._task is not None and not self._cancelled:
             self._interrupted = True
             self._task.cancel()
 
@@ -321,7 +322,10 @@ class Run:
     def interrupted(self) -> bool:
         """True, once, if the current round was cut by `send(now=True)` and not by `cancel`."""
         was, self._interrupted = self._interrupted, False
-        return was and not self._cancelled
+        if not was or self._cancelled or self._task is None:
+            return False
+        self._task.uncancel()
+        return True
 
     def steering(self) -> list[Message]:
         """What `send` was given since the last time."""

@@ -16,7 +16,7 @@ from sidestream.dialects.inert import Untrusted
 from sidestream.errors import UsageError
 from sidestream.events import Journal
 from sidestream.fold import fold
-from sidestream.messages import Message
+from sidestream.messages import Message, ToolResult
 from sidestream.run import Run
 
 __all__ = ["History", "Session"]
@@ -49,8 +49,18 @@ class History:
                 if info.run != run:
                     stamped = [event async for event in journal.after(info.run, 0)]
                     self.messages = fold(stamped, self.messages)
+            self.distrust(self.messages)
         self._loaded = True
         return self.messages
+
+    def distrust(self, messages: Sequence[Message]) -> None:
+        """Remember what users and tools said in these: no block may be taken from it."""
+        for message in messages:
+            if message.role in ("user", "tool"):
+                self.untrusted.add(message.text)
+                for part in message.parts:
+                    if isinstance(part, ToolResult):
+                        self.untrusted.add(part.text)
 
     def end(self, messages: list[Message]) -> None:
         """The live run is over and left this transcript."""

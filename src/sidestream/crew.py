@@ -61,11 +61,6 @@ class Crew:
         self._results: dict[str, ToolResult] = {}
         self._leaving: set[asyncio.Task[ToolResult]] = set()
 
-    @property
-    def results(self) -> dict[str, ToolResult]:
-        """The results so far, by call id."""
-        return self._results
-
     def start(self, call: ToolCall, tool: AnyTool) -> None:
         """Run an admitted call beside whatever else is going on."""
         loop = asyncio.get_running_loop()

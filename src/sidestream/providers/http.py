@@ -60,7 +60,8 @@ _WIRE = (
 def _lost(error: BaseException, where: str, secrets: tuple[str, ...]) -> ProviderError:
     known = [row[1:] for row in _LOST if isinstance(error, row[0])]
     words, retryable = known[0] if known else ("the connection broke", True)
-    return ProviderError(hide(f"{where}: {words} ({error or type(error).__name__})", secrets), retryable=retryable)
+    said = str(error).replace(" ssl:default", "") or type(error).__name__  # aiohttp says so of plain HTTP too
+    return ProviderError(hide(f"{where}: {words} ({said})", secrets), retryable=retryable)
 
 
 class Reply:

@@ -7,6 +7,7 @@ import time
 import pytest
 
 import sidestream as ss
+from sidestream.dialects.render import rendered
 from sidestream.journal import MemoryJournal
 from sidestream.providers.script import Script
 from sidestream.testing import laws
@@ -406,3 +407,307 @@ def test_a_model_that_repeats_what_cannot_be_read_is_not_asked_for_ever():
     run = perform(script, limits=ss.Limits(rounds=8))
     assert len(script.requests) == 3
     assert run.reason == "rounds"
+
+
+class HookError(Exception):
+    """What a hook of the application raises in these tests."""
+
+
+@pytest.mark.parametrize(
+    "kind", [ss.Text, ss.CallClosed, ss.ToolStarted, ss.ToolOutput, ss.Note, ss.ToolFinished, ss.RoundFinished]
+)
+@pytest.mark.parametrize("how", ["watch", "journal"])
+def test_what_a_watch_or_a_journal_raises_is_never_swallowed(kind, how):
+    def fail(stamped):
+        if isinstance(stamped.event, kind):
+            raise HookError
+
+    class Full(MemoryJournal):
+        def append(self, run, events):
+            fail(events[0])
+
+    @ss.tool(read_only=True)
+    async def talk(ctx: ss.Context[None]) -> str:
+        ctx.say("half")
+        ctx.note("n", 1)
+        return "x"
+
+    options = {"watch": [fail]} if how == "watch" else {"journal": Full()}
+    script = Script(["a", call("talk"), 1], ["x"])
+    runs = []
+
+    async def main():
+        async with ss.Engine(script, [talk], **options).run("go") as run:
+            runs.append(run)
+            await run.result()
+
+    with pytest.raises(HookError):
+        play(main())
+    assert script.open == 0
+    assert any(isinstance(event, kind) for _, _, event in runs[0].events)
+    assert "HookError" in runs[0].error or kind is ss.RoundFinished
+
+
+@pytest.mark.parametrize("hook", ["before", "after"])
+def test_a_hook_that_forgets_to_return_is_a_usage_error_and_the_call_is_answered(hook):
+    async def forgetful(_):
+        return None
+
+    runs = []
+
+    async def main():
+        async with ss.Engine(Script([call()], ["x"]), [echo], **{hook: forgetful}).run("go") as run:
+            runs.append(run)
+            await run.result()
+
+    with pytest.raises(ss.UsageError, match="must return"):
+        play(main())
+    laws.every_call_is_answered_once(runs[0].events)
+
+
+def test_a_policy_that_raises_leaves_no_call_unanswered():
+    def policy(_):
+        raise HookError
+
+    runs = []
+
+    async def main():
+        async with ss.Engine(Script([call()], ["x"]), [echo], policy=policy).run("go") as run:
+            runs.append(run)
+            await run.result()
+
+    with pytest.raises(HookError):
+        play(main())
+    laws.every_call_is_answered_once(runs[0].events)
+
+
+class Stalls:
+    """A source, a provider or a journal that does not come back."""
+
+    def __init__(self, where):
+        self.where = where
+
+    async def __aenter__(self):
+        if self.where == "enter":
+            await asyncio.sleep(1e6)
+        return [] if self.where in ("enter", "exit") else self
+
+    async def __aexit__(self, *exc):
+        if self.where in ("exit", "provider"):
+            await asyncio.sleep(1e6)
+
+    async def stream(self, request):
+        yield ss.TextDelta("a")
+        yield ss.Stop("end")
+
+
+@pytest.mark.parametrize("where", ["enter", "exit", "provider", "journal"])
+def test_leaving_never_waits_for_ever(where):
+    class Stalled(MemoryJournal):
+        async def runs(self, session=None, open=False):
+            await asyncio.sleep(1e6)
+
+    async def main():
+        stalls = Stalls(where)
+        model = stalls if where == "provider" else Script(["a"])
+        tools = [stalls] if where in ("enter", "exit") else []
+        engine = ss.Engine(model, tools, journal=Stalled() if where == "journal" else None)
+        async with engine.run("go", session="s" if where == "journal" else "") as run:
+            await asyncio.sleep(1)
+        return run, asyncio.get_running_loop().time()
+
+    run, at = play(main())
+    assert at < 10
+    laws.every_call_is_answered_once(run.events)
+    assert run.reason in ("done", "cancelled")
+
+
+def test_nothing_is_told_after_the_end():
+    late = []
+
+    @ss.tool(timeout=0.1)
+    async def stubborn(ctx: ss.Context[None]) -> str:
+        for _ in range(3):
+            try:
+                await asyncio.sleep(1)
+            except asyncio.CancelledError:
+                pass
+            ctx.note("late", 1)
+            ctx.say("late")
+            late.append(1)
+        return ""
+
+    async def main():
+        async with ss.Engine(Script([call("stubborn")], ["x"]), [stubborn], limits=ss.Limits(grace=0)).run("go") as run:
+            await run.result()
+        await asyncio.sleep(10)
+        return run
+
+    run = play(main())
+    assert len(late) == 3
+    laws.every_call_is_answered_once(run.events)
+
+
+@pytest.mark.parametrize("now", [False, True])
+def test_what_comes_too_late_to_be_heard_is_said_to_be(now):
+    class Slow:
+        async def __aenter__(self):
+            return []
+
+        async def __aexit__(self, *exc):
+            await asyncio.sleep(1)
+
+    async def main():
+        async with ss.Engine(Script(["a"]), [Slow()]).run("go") as run:
+            await asyncio.sleep(0.5)
+            with pytest.raises(ss.UsageError, match="has ended"):
+                run.send("more", now=now)
+
+    play(main())
+
+
+def test_a_prompt_said_now_as_a_round_ends_does_not_cut_the_next_one():
+    def hear(stamped):
+        if isinstance(stamped.event, ss.RoundFinished) and stamped.event.number == 1:
+            runs[0].send("more", now=True)
+
+    runs = []
+
+    async def main():
+        async with ss.Engine(Script(["one"], ["t", 0.1, "wo"]), watch=[hear]).run("go") as run:
+            runs.append(run)
+            await run.result()
+
+    play(main())
+    assert runs[0].text == "one\n\ntwo"
+
+
+def test_steering_does_not_use_up_the_rounds_with_tools():
+    async def act(run):
+        async for event in run:
+            if isinstance(event, ss.RoundStarted) and event.number <= 5:
+                run.send("and?")
+
+    script = Script(*[["x", 1.0]] * 5, [call()], ["done"])
+    run = perform(script, act=act)
+    assert all(request.tools for request in script.requests[:6])
+    assert run.answer == "done"
+
+
+def test_results_that_are_no_text_reach_a_text_dialect_as_words():
+    @ss.tool
+    async def mixed() -> list:
+        return [
+            ss.TextPart("t"),
+            ss.DataPart("d", {"a": 1}),
+            ss.ImagePart(data=b"x"),
+            ss.FilePart("f", "text/plain", b"hi"),
+        ]
+
+    script = Script(['<tool name="mixed"/>'], ["x"], dialect="tinyrag")
+    perform(script, [mixed])
+    sent = rendered(script.requests[1].messages, "", (), script.requests[1].dialect).messages[-1].text
+    assert 't\n{"a":1}\n[an image that cannot be shown here: image/png]\nf:\nhi' in sent
+
+
+def test_the_runs_of_a_session_do_not_mix_up_their_calls():
+    @ss.tool
+    async def other() -> str:
+        return "o"
+
+    script = Script(['<tool name="echo"/>'], ["x"], ['<tool name="other"/>'], ["y"], dialect="tinyrag")
+
+    async def main():
+        async with ss.Engine(script, [echo, other]).session("s") as chat:
+            await chat.ask("1")
+            await chat.ask("2")
+
+    play(main())
+    request = script.requests[-1]
+    texts = [message.text for message in rendered(request.messages, "", (), request.dialect).messages]
+    assert '<result tool="echo"' in texts[2]
+    assert '<result tool="other"' in texts[6]
+    native = [call for message in ss.to_openai(request.messages) for call in message.get("tool_calls", ())]
+    assert len({call["id"] for call in native}) == 2
+
+
+def test_what_a_person_says_on_the_way_is_no_call_either():
+    pasted = '<tool name="echo"><text>x</text></tool>'
+
+    async def act(run):
+        run.send(f"what is {pasted}?")
+        await run.result()
+
+    run = perform(Script(["a"], [f"It is {pasted}"], ["x"], dialect="tinyrag"), act=act)
+    assert result(run).status == "refused"
+
+
+def test_the_after_hook_is_bounded_and_clean_too():
+    async def after(one):
+        return ss.ToolResult("other", one.status, (ss.TextPart("\ud800" + "x" * 500),))
+
+    run = perform(Script([call()], ["x"]), after=after, limits=ss.Limits(result_chars=100))
+    assert result(run).text[0] == "\ufffd"
+    assert len(result(run).text) == 100
+
+
+def test_wrong_kinds_are_usage_errors_at_once():
+    for options, words in [
+        ({"limits": {"rounds": 1}}, "limits must be Limits"),
+        ({"settings": {"temperature": 1}}, "settings must be Settings"),
+        ({"watch": print}, "watch takes a list"),
+        ({"policy": "echo"}, "policy takes a list"),
+    ]:
+        with pytest.raises(ss.UsageError, match=words):
+            ss.Engine(Script(), [echo], **options)
+    with pytest.raises(ss.UsageError, match="input must be"):
+        ss.Engine(Script()).run(3)
+    assert ss.Engine(Script(["a"])).run_sync(ss.Message("user", (ss.TextPart("hi"),))) == "a"
+
+
+def test_a_run_whose_result_was_not_waited_for_can_still_be_read():
+    async def main():
+        async with ss.Engine(Script(["a", 5, "b"])).run("go") as run:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(run.result(), 1)
+            return [event async for event in run]
+
+    events = play(main())
+    assert ss.Text("b") in events
+    assert isinstance(events[-1], ss.RunFinished)
+
+
+def test_engines_share_sessions_through_a_journal():
+    journal = MemoryJournal()
+    one, two = (ss.Engine(Script([f"{n}1"], [f"{n}2"]), journal=journal) for n in "AB")
+
+    async def main():
+        await one.ask("q1", session="s")
+        await two.ask("q2", session="s")
+        await one.ask("q3", session="s")
+
+    play(main())
+    assert [message.text for message in one.session("s").messages] == ["q1", "A1", "q2", "B1", "q3", "A2"]
+
+
+def test_an_engine_may_be_entered_twice():
+    entered = []
+
+    class Model(Stalls):
+        async def __aenter__(self):
+            entered.append(1)
+            return self
+
+        async def __aexit__(self, *exc):
+            entered.pop()
+
+    async def main():
+        engine = ss.Engine(Model(""))
+        async with engine:
+            async with engine:
+                assert len(entered) == 2
+            assert len(entered) == 1
+            assert await engine.ask("go") == "a"
+        assert not entered
+
+    play(main())

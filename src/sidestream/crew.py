@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from sidestream.errors import UsageError
 from sidestream.events import AnyEvent, Note, ToolFinished, ToolOutput, ToolStarted
 from sidestream.gate import Limits, Refusal
 from sidestream.messages import Status, TextPart, ToolCall, ToolResult, clean
@@ -54,12 +55,12 @@ class Crew:
         barrier: Callable[[], Awaitable[None]] | None = None,
         broken: Callable[[BaseException], None],
     ) -> None:
-        self._run, self._session, self._emit, self._limits, self._deps = run, session, emit, limits, deps
+        self._run, self._session, self._told, self._limits, self._deps = run, session, emit, limits, deps
         self._before, self._after, self._barrier, self._broken = before, after, barrier, broken
         self._jobs: dict[str, _Job] = {}
         self._waiting: dict[str, list[ToolCall]] = {}  # first call → the calls that repeat it
         self._results: dict[str, ToolResult] = {}
-        self._leaving: set[asyncio.Task[ToolResult]] = set()
+        self._leaving: dict[asyncio.Task[ToolResult], str] = {}  # → the call it was for
 
     def start(self, call: ToolCall, tool: AnyTool) -> None:
         """Run an admitted call beside whatever else is going on."""
@@ -69,8 +70,7 @@ class Crew:
         began = loop.time()
         self._emit(ToolStarted(call.id))
         info = CallInfo(self._run, self._session, call.id, f"{self._run}/{call.id}", began + seconds)
-        say, note = self._say_of(call.id), self._note
-        work = self._work(call, tool, Context(info, self._deps, say, note))
+        work = self._work(call, tool, Context(info, self._deps, self._say_of(call.id), self._note_of(call.id)))
         inner = loop.create_task(work, name=f"tool {call.name} {call.id}")
         watch = loop.create_task(self._watch(call, inner, began, seconds), name=f"watch {call.id}")
         self._jobs[call.id] = _Job(call, inner, watch)
@@ -84,6 +84,11 @@ class Crew:
         else:
             self._finish(ToolResult(call.id, refusal.status, (TextPart(refusal.why),)))
 
+    @property
+    def busy(self) -> bool:
+        """True while a call is open."""
+        return bool(self._jobs)
+
     async def settle(self) -> None:
         """Wait until every call is answered."""
         while self._jobs:
@@ -93,7 +98,7 @@ class Crew:
         """Answer every open call `cancelled`, now; the tools are told, and not waited for."""
         for job in list(self._jobs.values()):
             job.watch.cancel()
-            self._stop(job.tool)
+            self._stop(job)
             del self._jobs[job.call.id]
             self._finish(_said(job.call.id, "cancelled", "The call was cancelled."))
 
@@ -103,10 +108,9 @@ class Crew:
         loop = asyncio.get_running_loop()
         until = loop.time() + self._limits.grace
         if self._leaving:
-            await asyncio.wait(self._leaving, timeout=self._limits.grace)
-        calls = {task.get_name().rpartition(" ")[2] for task in self._leaving}
+            await asyncio.wait(list(self._leaving), timeout=self._limits.grace)
         threads = await running_threads(f"{self._run}/", until - loop.time())
-        calls |= {label.rpartition("/")[2] for label in threads}
+        calls = {*self._leaving.values(), *(label.removeprefix(f"{self._run}/") for label in threads)}
         if calls:
             self._emit(Note("abandoned", {"calls": sorted(calls)}))
 
@@ -120,14 +124,22 @@ class Crew:
             changed = await self._before(call)
             if isinstance(changed, str):
                 return _said(call.id, "refused", changed)
+            if not isinstance(changed, ToolCall):
+                raise UsageError(f"the hook `before` must return a ToolCall or a text, got {changed!r}")
             call = changed
         result = await self._guarded(call, tool, ctx)
-        if self._after is not None:
-            result = await self._after(result)
-        return result
+        if self._after is None:
+            return result
+        result = await self._after(result)
+        if not isinstance(result, ToolResult):
+            raise UsageError(f"the hook `after` must return a ToolResult, got {result!r}")
+        return ToolResult(call.id, result.status, bounded(parts_of(result.parts), self._most(tool)))
+
+    def _most(self, tool: AnyTool) -> int:
+        return self._limits.result_chars if tool.traits.max_output is None else tool.traits.max_output
 
     async def _guarded(self, call: ToolCall, tool: AnyTool, ctx: Context[Any]) -> ToolResult:
-        most = self._limits.result_chars if tool.traits.max_output is None else tool.traits.max_output
+        most = self._most(tool)
         try:
             value = await tool(call, ctx)
             if isinstance(value, ToolResult):
@@ -145,8 +157,9 @@ class Crew:
         """Answer the call when its tool ends or its time is up."""
         done, _ = await asyncio.wait({inner}, timeout=seconds)
         took = asyncio.get_running_loop().time() - began
+        job = self._jobs.pop(call.id)
         if not done:
-            self._stop(inner)
+            self._stop(job)
             result = _said(call.id, "timeout", f"The tool took longer than {seconds:g} s and was stopped.")
         elif inner.cancelled():
             result = _said(call.id, "cancelled", "The tool's task was cancelled.")
@@ -155,7 +168,6 @@ class Crew:
             self._broken(bug)
         else:
             result = inner.result()
-        del self._jobs[call.id]
         self._finish(ToolResult(call.id, result.status, result.parts, round(took, 6)))
 
     def _finish(self, result: ToolResult) -> None:
@@ -167,16 +179,23 @@ class Crew:
     def _repeat(self, call: ToolCall, first: ToolResult) -> None:
         self._finish(ToolResult(call.id, "duplicate", first.parts))
 
-    def _stop(self, task: asyncio.Task[ToolResult]) -> None:
-        if not task.done():
-            task.cancel()
-            self._leaving.add(task)
-            task.add_done_callback(self._gone)
+    def _stop(self, job: _Job) -> None:
+        if not job.tool.done():
+            job.tool.cancel()
+            self._leaving[job.tool] = job.call.id
+            job.tool.add_done_callback(self._gone)
 
     def _gone(self, task: asyncio.Task[ToolResult]) -> None:
-        self._leaving.discard(task)
+        self._leaving.pop(task, None)
         if not task.cancelled():
             task.exception()  # it was answered long ago; nobody is left to hear of it
+
+    def _emit(self, event: AnyEvent) -> None:
+        """Tell of it. What a watch or a journal raises is a bug of the application's, never of the tool's."""
+        try:
+            self._told(event)
+        except BaseException as bug:
+            self._broken(bug)
 
     def _say_of(self, call: str) -> Callable[[str], None]:
         def say(text: str) -> None:
@@ -185,8 +204,12 @@ class Crew:
 
         return say
 
-    def _note(self, name: str, data: Any) -> None:
-        self._emit(Note(name, data))
+    def _note_of(self, call: str) -> Callable[[str, Any], None]:
+        def note(name: str, data: Any) -> None:
+            if call in self._jobs:
+                self._emit(Note(clean(str(name)), data))
+
+        return note
 
 
 def _said(call: str, status: Status, text: str) -> ToolResult:

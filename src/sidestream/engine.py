@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from sidestream import dialects
 from sidestream.crew import After, Before
@@ -29,6 +29,8 @@ from sidestream.session import History, Session
 from sidestream.tools.shelf import Shelf, Shelvable
 
 __all__ = ["Engine"]
+
+Kind = TypeVar("Kind")
 
 
 class Engine:
@@ -57,20 +59,22 @@ class Engine:
         after: After | None = None,
         watch: Sequence[Watch] = (),
     ) -> None:
-        limits = limits or Limits()
+        limits = _given("limits", limits, Limits)
         self._dialect = dialect
         provider = choose(model)
         self._plan = Plan(
             (), History(""), system, provider, self._language(provider, limits), Shelf(tools),
-            settings or Settings(), limits, deps, policy, journal, before, after,
+            _given("settings", settings, Settings), limits, deps, _policy(policy), journal, before, after,
         )  # fmt: skip
+        if callable(watch):
+            raise UsageError("watch takes a list of functions: watch=[function]")
         self._watch = tuple(watch)
         self._histories: dict[str, History] = {}
-        self._stack = AsyncExitStack()
+        self._stacks: list[AsyncExitStack] = []
 
     def _language(self, provider: Provider, limits: Limits) -> Dialect:
         wanted = self._dialect
-        if wanted == "auto":
+        if wanted == "auto" or wanted == ["auto"]:
             wanted = getattr(provider, "dialect", "native")
         if isinstance(wanted, str | Sequence):
             return dialects.get(wanted, evidence_chars=limits.evidence_chars)
@@ -78,7 +82,7 @@ class Engine:
 
     def run(
         self,
-        input: str | Sequence[Message],
+        input: str | Message | Sequence[Message],
         *,
         session: str = "",
         system: str | None = None,
@@ -92,7 +96,7 @@ class Engine:
         the engine was made with. Raises UsageError."""
         base = self._plan
         provider = base.provider if model is None else choose(model)
-        limits = limits or base.limits
+        limits = base.limits if limits is None else _given("limits", limits, Limits)
         same = provider is base.provider and limits is base.limits
         history = self._history(session)
         history.check()
@@ -103,7 +107,7 @@ class Engine:
             provider=provider,
             dialect=base.dialect if same else self._language(provider, limits),
             shelf=base.shelf if tools is None else Shelf(tools),
-            settings=settings or base.settings,
+            settings=base.settings if settings is None else _given("settings", settings, Settings),
             limits=limits,
             deps=base.deps if deps is None else deps,
         )
@@ -120,7 +124,7 @@ class Engine:
     def _history(self, session: str) -> History:
         return self._histories.setdefault(session, History(session)) if session else History("")
 
-    async def ask(self, input: str | Sequence[Message], **options: Any) -> str:
+    async def ask(self, input: str | Message | Sequence[Message], **options: Any) -> str:
         """The answer to `input`; options as of `run`. Raises RunError if the model could not be asked."""
         async with self.run(input, **options) as run:
             await run.result()
@@ -128,13 +132,15 @@ class Engine:
             raise RunError(f"no answer: {run.error}", reason="provider", text=run.text)
         return run.answer
 
-    def run_sync(self, input: str | Sequence[Message], **options: Any) -> str:
+    def run_sync(self, input: str | Message | Sequence[Message], **options: Any) -> str:
         """`ask` for programs without an event loop. Raises UsageError inside a running one."""
         try:
             asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self.ask(input, **options))
-        raise UsageError("an event loop is running here: use `await engine.ask(…)` instead of `run_sync`")
+        except RuntimeError:  # as it should be
+            pass
+        else:
+            raise UsageError("an event loop is running here: use `await engine.ask(…)` instead of `run_sync`")
+        return asyncio.run(self.ask(input, **options))
 
     def session(self, name: str) -> Session:
         """The conversation of this name, to be entered with `async with`. Raises UsageError."""
@@ -148,18 +154,41 @@ class Engine:
         self._histories.pop(session, None)
 
     async def __aenter__(self) -> Engine:
-        await self._stack.enter_async_context(opened(self._plan.provider))
+        stack = AsyncExitStack()
+        await stack.enter_async_context(opened(self._plan.provider))
+        self._stacks.append(stack)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._stack.aclose()
+        await self._stacks.pop().aclose()
 
 
-def _messages(given: str | Sequence[Message]) -> tuple[Message, ...]:
+def _given(name: str, value: Kind | None, kind: type[Kind]) -> Kind:
+    """`value` of its right kind; the default where it is None."""
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise UsageError(f"{name} must be {kind.__name__}(…), got {value!r}")
+    return value
+
+
+def _policy(policy: Policy) -> Policy:
+    if policy is None or callable(policy):
+        return policy
+    if isinstance(policy, str):
+        raise UsageError(f"policy takes a list of the names allowed, or a function: policy=[{policy!r}]")
+    return frozenset(policy)
+
+
+def _messages(given: str | Message | Sequence[Message]) -> tuple[Message, ...]:
     if isinstance(given, str):
         return (user(given),)
+    if isinstance(given, Message):
+        return (given,)
+    if not isinstance(given, Iterable):
+        raise UsageError(f"input must be a text or a list of Messages, got {type(given).__name__}")
     messages = tuple(given)
     for message in messages:
         if not isinstance(message, Message):

@@ -30,7 +30,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tool may take. `block_chars`: one text block. `args_chars`: one native call's arguments. `result_chars`: one
     result. `evidence_chars`: all results of one continuation. `progress_chars`: a tool's unread progress.
     `river_chars`: unread events before the model has to wait. `grace`: seconds that cancelled code gets
-    before it is abandoned.
+    before it is abandoned, `closing`: those that sources and the provider get to close.
     """
 
     rounds: int = 3
@@ -44,11 +44,12 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     progress_chars: int = 65_536
     river_chars: int = 1_048_576
     grace: float = 1
+    closing: float = 5
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            whole = name not in ("tool_timeout", "grace")
+            whole = name not in ("tool_timeout", "grace", "closing")
             if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
                 raise UsageError(f"Limits.{name} must be a {'whole ' if whole else ''}number, got {value!r}")
             if not value >= 0:

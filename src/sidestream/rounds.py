@@ -8,12 +8,13 @@ closed call → `gate.refuse` → `crew.start` or `crew.answer`. `_listen` is th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
 from typing import Any, NamedTuple, cast
 
 from sidestream.crew import After, Before, Crew
 from sidestream.dialects.dialect import Dialect
+from sidestream.dialects.evidence import words
 from sidestream.dialects.render import rejected_part
 from sidestream.errors import ProviderError
 from sidestream.events import (
@@ -34,7 +35,7 @@ from sidestream.events import (
     Stop,
     ToolFinished,
 )
-from sidestream.gate import Limits, Policy, Tally, refuse
+from sidestream.gate import Limits, Policy, Refusal, Tally, refuse
 from sidestream.messages import Message, ToolCall
 from sidestream.providers.provider import Provider, Request, Settings
 from sidestream.run import Run
@@ -70,8 +71,13 @@ def opened(provider: Provider) -> AbstractAsyncContextManager[Any]:
 
 
 def _closable(stream: AsyncIterator[AnyDelta]) -> AsyncGenerator[AnyDelta]:
-    """A provider's stream is an async generator; the protocol says iterator, which is how type checkers see it."""
-    return cast("AsyncGenerator[AnyDelta]", stream)
+    """A provider's stream, as it is if it is an async generator (as it nearly always is), else in one."""
+    return cast("AsyncGenerator[AnyDelta]", stream) if hasattr(stream, "aclose") else _generator(stream)
+
+
+async def _generator(stream: AsyncIterator[AnyDelta]) -> AsyncGenerator[AnyDelta]:
+    async for delta in stream:
+        yield delta
 
 
 class Rounds:
@@ -88,35 +94,59 @@ class Rounds:
 
     async def play(self, run: Run) -> None:
         """All of it: what `Run` drives. The last event is one RunFinished, whatever happens."""
-        self._run, plan = run, self._plan
+        self._run, history = run, self._plan.history
         reason: Reason = "cancelled"
+        left: list[Message] | None = history.messages  # what the session goes on from, should its history not be read
         try:
-            run.begin(await plan.history.load(run.id, plan.journal))
-        except BaseException:  # the journal failed us: the session is free again
-            plan.history.end(plan.history.messages)
-            raise
-        try:
-            run.emit(RunStarted(run.id, plan.history.name, "", plan.input))
+            try:
+                run.begin(await history.load(run.id, self._plan.journal))
+            finally:
+                run.emit(RunStarted(run.id, history.name, "", self._plan.input))
+            left = None
             run.alive()
-            async with AsyncExitStack() as stack:
-                await stack.enter_async_context(opened(plan.provider))
-                self._tools, failed = await stack.enter_async_context(plan.shelf.open())
-                for source, error in failed:
-                    run.emit(Note("source_failed", {"source": source, "error": error}))
-                self._hire()
-                try:
-                    reason = await self._rounds()
-                finally:
-                    await self._crew.leave()
+            reason = await self._staffed()
         except asyncio.CancelledError:
             reason = "cancelled"
         except ProviderError as error:  # it could not even be opened
             reason, self._failed = "provider", str(error)
+        except Exception as bug:
+            self._failed = f"{type(bug).__name__}: {bug}"
+            raise
+        finally:
+            run.deaf()
+            try:
+                run.emit(RunFinished(reason, run.usage, self._failed or run.trouble))
+            finally:
+                history.end(run.messages if left is None else left)
+
+    async def _staffed(self) -> Reason:
+        """The rounds, with the provider and the tools' sources open around them."""
+        run, stack = self._run, AsyncExitStack()
+        failed: Sequence[tuple[str, str]] = ()
+        told = 0
+        try:
+            await stack.enter_async_context(opened(self._plan.provider))
+            self._shelf = await stack.enter_async_context(self._plan.shelf.open())
+            failed = self._shelf.failed
+            told = self._tell_failures(failed, 0)
+            self._hire()
+            try:
+                return await self._rounds()
+            finally:
+                run.deaf()
+                await self._crew.leave()
         finally:
             try:
-                run.emit(RunFinished(reason, run.usage, self._failed or ""))
-            finally:
-                plan.history.end(run.messages)
+                async with asyncio.timeout(self._limits.closing):
+                    await stack.aclose()
+            except TimeoutError:
+                run.emit(Note("not_closed", {"seconds": self._limits.closing}))
+            self._tell_failures(failed, told)
+
+    def _tell_failures(self, failed: Sequence[tuple[str, str]], start: int) -> int:
+        for source, error in failed[start:]:
+            self._run.emit(Note("source_failed", {"source": source, "error": error}))
+        return len(failed)
 
     def _hire(self) -> None:
         """The gate's tally and the crew, now that the tools are known."""
@@ -124,6 +154,7 @@ class Rounds:
         untrusted = plan.history.untrusted if self._dialect.markers else None
         if untrusted is not None:
             plan.history.distrust(plan.input)
+        self._tools = self._shelf.tools
         traits = {name: tool.traits for name, tool in self._tools.items()}
         self._tally = Tally(traits, self._limits, plan.policy, untrusted, self._dialect.markers)
         journal = plan.journal
@@ -140,27 +171,31 @@ class Rounds:
         )
 
     async def _rounds(self) -> Reason:
-        """Rounds with tools, then, where a limit forces it, one closing request without."""
-        number = 0
+        """Rounds with tools, then, where a limit forces it, one closing request without. Only what a model asked
+        for counts as a continuation; what a person said on the way does not."""
+        number = continued = 0
         closing: Reason | None = None
         while True:
             number += 1
-            tools_on = closing is None and 0 < self._limits.rounds >= number - 1
+            tools_on = closing is None and self._limits.rounds > 0
             await self._round(number, tools_on=tools_on)
             if self._failed is not None:
                 return "provider"
-            lost = self._lost if tools_on and number <= self._limits.rounds else []
+            lost = self._lost if tools_on and continued < self._limits.rounds else []
             if lost:
                 parts = tuple(rejected_part(event, self._names[event.id]) for event in lost)
                 self._run.emit(Said(Message("tool", parts)))
             steering = self._run.steering()
+            self._plan.history.distrust(steering)
             for message in steering:
                 self._run.emit(Said(message))
-            if not steering and not (tools_on and (self._calls or lost)):
+            asked = bool(tools_on and (self._calls or lost))
+            if not steering and not asked:
                 return closing or "done"
+            continued += asked
             if tools_on and self._calls and self._capped == len(self._calls):
                 closing = "calls"
-            elif tools_on and (number > self._limits.rounds or self._stuck()):
+            elif asked and (continued > self._limits.rounds or self._stuck()):
                 closing = "rounds"
 
     def _stuck(self) -> bool:
@@ -189,15 +224,14 @@ class Rounds:
 
     def _request(self, *, tools_on: bool) -> Request:
         plan = self._plan
-        specs = tuple(tool.spec for _, tool in sorted(self._tools.items())) if tools_on else ()
-        return Request(tuple(self._run.messages), self._dialect, plan.system, specs, plan.settings)
+        specs = self._shelf.specs if tools_on else ()
+        return Request(tuple(self._run.messages), self._dialect, plan.system, tuple(specs), plan.settings)
 
     async def _listen(self, number: int, request: Request) -> None:
         """The heart: every delta is read, every event routed, while the model goes on talking."""
-        limits, end, cut = self._limits, Stop("end"), True
-        specs = [tool.spec for tool in self._tools.values()]
+        limits, end = self._limits, Stop("error")  # until the provider says otherwise
         bounds = {"block_chars": limits.block_chars, "args_chars": limits.args_chars}
-        reader = self._dialect.parser(specs, prefix=f"{number}.", **bounds)
+        reader = self._dialect.parser(self._shelf.specs, prefix=f"{number}.", **bounds)
         try:
             async with aclosing(_closable(self._plan.provider.stream(request))) as deltas:
                 async for delta in deltas:
@@ -208,14 +242,13 @@ class Rounds:
                     for event in reader.feed(delta):
                         self._route(event)
                     await self._breathe()
-            cut = False
         except ProviderError as error:
             self._failed = str(error)
         finally:  # also when we are cancelled: what was held back is said, what was open is told
-            stop = "error" if cut else end.reason
-            for event in reader.close(stop):
+            for event in reader.close(end.reason):
                 self._route(event)
-            self._run.emit(RoundFinished(number, stop, end.usage))
+            self._run.cuttable = self._crew.busy
+            self._run.emit(RoundFinished(number, end.reason, end.usage))
 
     def _choose(self) -> None:
         self._chosen = True
@@ -247,7 +280,11 @@ class Rounds:
 
     def _admit(self, call: ToolCall) -> None:
         self._calls.append(call)
-        refusal = refuse(call, self._tally)
+        try:
+            refusal = refuse(call, self._tally)
+        except BaseException:  # a policy of the application: every call is answered, also then
+            self._crew.answer(call, Refusal("refused", "A policy of this application failed."))
+            raise
         if refusal is None:
             self._crew.start(call, self._tools[call.name])
             self._started = True
@@ -261,5 +298,5 @@ class Rounds:
             result = event.result
             self._tally.answered(result.call, result.status)
             if self._tally.untrusted is not None:
-                self._tally.untrusted.add(result.text)
+                self._tally.untrusted.add(words(result))
         self._run.emit(event)

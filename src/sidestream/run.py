@@ -81,6 +81,7 @@ class Run:
         self._river: deque[Stamped] = deque()
         self._unread = 0
         self._output: dict[str, list[str]] = {}  # progress that nobody has read yet, past the mark
+        self._merged: dict[str, int] = {}  # and how many characters it is
         self._reader: asyncio.Future[None] | None = None
         self._model: asyncio.Future[None] | None = None
         self._draining = False
@@ -89,7 +90,7 @@ class Run:
         self._begun = self._cancelled = False
         self._bug: BaseException | None = None
         self._steering: list[Message] = []
-        self._interrupted = False
+        self._interrupted = self._deaf = False
         self.cuttable = False  # a round is going on, which `send(now=True)` may cut
         self._end: RunFinished | None = None
 
@@ -162,6 +163,7 @@ class Run:
             raise bug
 
     async def _drive(self) -> None:
+        self._begun = True
         try:
             await self._main(self)
         finally:
@@ -176,7 +178,10 @@ class Run:
     # ---- events in
 
     def emit(self, event: AnyEvent) -> None:
-        """Take `event` in: stamped, journaled, folded, and there for the reader. Never waits."""
+        """Take `event` in: stamped, folded, there for the reader, journaled and watched. Never waits; after
+        the end nothing is taken in."""
+        if self._end is not None:
+            return
         if self.full and isinstance(event, ToolOutput):
             self._merge(event)
             return
@@ -196,24 +201,25 @@ class Run:
             self._said[-1].append(event.raw)
         elif isinstance(event, RunFinished):
             self._end = event
-        if self._journal is not None:
-            self._journal.append(self.id, (stamped,))
-        for watch in self._watch:
-            watch(stamped)
         if not self._draining:
             self._river.append(stamped)
             self._unread += _weight(event)
         self._wake(self._reader)
+        if self._journal is not None:
+            self._journal.append(self.id, (stamped,))
+        for watch in self._watch:
+            watch(stamped)
 
     def _merge(self, event: ToolOutput) -> None:
         """Nobody reads: progress of one call becomes one event, of at most `progress_chars`."""
         pieces = self._output.setdefault(event.id, [])
-        room = self._limits.progress_chars - sum(map(len, pieces))
-        if room > 0:
-            pieces.append(event.text[:room])
+        size = self._merged.get(event.id, 0)
+        if size < self._limits.progress_chars:
+            pieces.append(event.text[: self._limits.progress_chars - size])
+            self._merged[event.id] = size + len(pieces[-1])
 
     def _release(self) -> None:
-        output, self._output = self._output, {}
+        output, self._output, self._merged = self._output, {}, {}
         for call, pieces in output.items():
             self._place(ToolOutput(call, "".join(pieces)))
 
@@ -274,7 +280,10 @@ class Run:
         self._river.clear()
         self._unread = 0
         self._wake(self._model)
-        await asyncio.wait({self._task})
+        try:
+            await asyncio.wait({self._task})
+        finally:
+            self._draining = False  # if we are cancelled here, the rest can still be read
         if bug := self._failure():
             raise bug
         return self
@@ -297,7 +306,7 @@ class Run:
     def send(self, message: str | Message, *, now: bool = False) -> None:
         """Say something more: it is heard at the next edge between rounds, or at once if `now`: then the
         response is cut, open calls are cancelled, and the model goes on from there."""
-        if self._end is not None:
+        if self._deaf or self._end is not None:
             raise UsageError("the run has ended; start another one in the same session")
         self._steering.append(user(message) if isinstance(message, str) else message)
         if now and self.cuttable and self._task is not None and not self._cancelled:
@@ -305,14 +314,18 @@ class Run:
             self._task.cancel()
 
     def begin(self, before: Sequence[Message]) -> None:
-        """The run's coroutine has begun, after these messages: from here on it can be cancelled."""
+        """The transcript that the run goes on from."""
         self._fold = Fold(before)
-        self._begun = True
 
     def alive(self) -> None:
         """Raises CancelledError if the run was cancelled before it began."""
         if self._cancelled:
             raise asyncio.CancelledError
+
+    @property
+    def trouble(self) -> str:
+        """What a hook of the application raised, if one did."""
+        return f"{type(self._bug).__name__}: {self._bug}" if self._bug is not None else ""
 
     @property
     def full(self) -> bool:
@@ -331,3 +344,7 @@ class Run:
         """What `send` was given since the last time."""
         given, self._steering = self._steering, []
         return given
+
+    def deaf(self) -> None:
+        """No further round will come: `send` says so from now on."""
+        self._deaf = True

@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any
 
+from sidestream.dialects.evidence import words
 from sidestream.dialects.inert import Untrusted
 from sidestream.errors import UsageError
 from sidestream.events import Journal
@@ -30,7 +31,7 @@ class History:
         self.messages: list[Message] = []
         self.untrusted = Untrusted()
         self._live = ""
-        self._loaded = False
+        self._folded: set[str] = set()  # the runs whose events are in `messages`
 
     def check(self) -> None:
         """Raises UsageError while a run of this session is going on."""
@@ -44,13 +45,15 @@ class History:
 
     async def load(self, run: str, journal: Journal | None) -> Sequence[Message]:
         """The transcript that `run` goes on from."""
-        if journal is not None and self.name and not self._loaded:
+        if journal is not None and self.name:
+            before = len(self.messages)
             for info in await journal.runs(self.name):
-                if info.run != run:
+                if info.run != run and info.run not in self._folded:
                     stamped = [event async for event in journal.after(info.run, 0)]
                     self.messages = fold(stamped, self.messages)
-            self.distrust(self.messages)
-        self._loaded = True
+                    self._folded.add(info.run)
+            self.distrust(self.messages[before:])
+        self._folded.add(run)
         return self.messages
 
     def distrust(self, messages: Sequence[Message]) -> None:
@@ -60,7 +63,7 @@ class History:
                 self.untrusted.add(message.text)
                 for part in message.parts:
                     if isinstance(part, ToolResult):
-                        self.untrusted.add(part.text)
+                        self.untrusted.add(words(part))
 
     def end(self, messages: list[Message]) -> None:
         """The live run is over and left this transcript."""
@@ -89,11 +92,11 @@ class Session:
         """The transcript of all runs that have ended."""
         return list(self._history.messages)
 
-    def run(self, input: str | Sequence[Message], **options: Any) -> Run:
+    def run(self, input: str | Message | Sequence[Message], **options: Any) -> Run:
         """The next run; options as of `Engine.run`."""
         return self._start(input, session=self.name, **options)
 
-    async def ask(self, input: str | Sequence[Message], **options: Any) -> str:
+    async def ask(self, input: str | Message | Sequence[Message], **options: Any) -> str:
         """The answer of the next run. Raises RunError."""
         answer: str = await self._ask(input, session=self.name, **options)
         return answer

@@ -60,7 +60,7 @@ class Untrusted:
         self._texts: list[str] = []
 
     def add(self, text: str) -> None:
-        """Remember `text`. Texts without any `<` or `[` like beginning are remembered too: formats differ."""
+        """Remember `text`."""
         print_ = fingerprint(text)
         if print_:
             self._texts.append(print_)

@@ -93,5 +93,5 @@ class Language:
 
     def _readable(self, result: ToolResult, size: int) -> ToolResult:
         others = tuple(part for part in result.parts if not isinstance(part, TextPart))
-        text = TextPart(neutralise(told(result, size), self.markers))
+        text = TextPart(neutralise(told(result, result.text, size), self.markers))
         return ToolResult(result.call, result.status, (text, *others), result.seconds)

@@ -38,13 +38,16 @@ def rejected_part(rejected: CallRejected, name: str) -> DataPart:
 
 def rendered(messages: Sequence[Message], system: str, tools: Sequence[ToolSpec], dialect: Dialect) -> Rendered:
     """What a request with these words says in this dialect."""
-    names = {call.id: call.name for message in messages for call in message.calls}
-    if dialect.name == "native":
-        said = [one for message in messages for one in _native(message, names, dialect)]
+    native = dialect.name == "native"
+    names: dict[str, str] = {}  # a call's id → its tool; the next run of a session uses the same ids again
+    said: list[Message] = []
+    for message in messages:
+        names |= {call.id: call.name for call in message.calls}
+        said += _native(message, names, dialect) if native else (_as_text(message, names, dialect),)
+    if native:
         return Rendered(system, said, tuple(tools))
     teaching = dialect.teach(tools) if tools else ""
-    text = "\n\n".join(part for part in (system, teaching) if part)
-    return Rendered(text, [_as_text(message, names, dialect) for message in messages], ())
+    return Rendered("\n\n".join(part for part in (system, teaching) if part), said, ())
 
 
 def _inert(message: Message, dialect: Dialect) -> Message:

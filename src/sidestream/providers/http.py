@@ -134,9 +134,14 @@ class Reply:
             return
         self._timer = self._loop.call_later(max(allowed - waited, 0.001), self._look)
 
+    def end_within(self, seconds: float) -> None:
+        """From now on, wait at most so long in all: whatever still comes must not keep us."""
+        self._left = min(self._left, seconds)
+        self.hurry(self._left)
+
     async def goodbye(self) -> None:
         """The format has ended: read the end of the body, so that the connection can be used again."""
-        self.hurry(_GOODBYE)
+        self.end_within(_GOODBYE)
         try:
             while await self.read():
                 pass

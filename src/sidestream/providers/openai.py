@@ -111,7 +111,10 @@ class OpenAI:
                     yield delta
                 if failed:
                     raise failed
-                reply.hurry(min(self._idle, _AFTER_FINISH) if answer.quiet else self._idle)
+                if answer.quiet:
+                    reply.end_within(min(self._idle, _AFTER_FINISH))
+                else:
+                    reply.hurry(self._idle)
             await reply.goodbye()
 
     def _debug(self, word: str, data: bytes) -> None:

@@ -9,6 +9,7 @@ that the service checks better.
 
 from __future__ import annotations
 
+import itertools
 import json
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -91,12 +92,13 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 def messages_of(system: str, messages: Sequence[Message], think_field: str = "") -> Iterator[dict[str, Any]]:
     """The `messages` of a body, from messages that are `rendered` already."""
     wires: dict[str, str] = {}  # our id of a call → the id it goes by on the wire
+    used: set[str] = set()  # on the wire an id stands for one call of the whole request
     if system:
         yield {"role": "system", "content": system}
     for message in messages:
         match message.role:
             case "assistant":
-                said = _assistant(message, wires, think_field)
+                said = _assistant(message, wires, used, think_field)
                 if len(said) > 2 or said["content"]:  # an empty one is refused by some servers, and says nothing
                     yield said
             case "tool":
@@ -105,12 +107,12 @@ def messages_of(system: str, messages: Sequence[Message], think_field: str = "")
                 yield {"role": role, "content": _content(message.parts)}
 
 
-def _assistant(message: Message, wires: dict[str, str], think_field: str) -> dict[str, Any]:
+def _assistant(message: Message, wires: dict[str, str], used: set[str], think_field: str) -> dict[str, Any]:
     said: dict[str, Any] = {"role": "assistant", "content": message.text}
-    used: set[str] = set()
     calls = []
     for call in message.calls:
-        wire = call.wire if call.wire and call.wire not in used else call.id
+        ours = (call.id if number == 1 else f"{call.id}.{number}" for number in itertools.count(1))
+        wire = next(one for one in itertools.chain([call.wire], ours) if one and one not in used)
         used.add(wire)
         wires[call.id] = wire
         calls.append(_call(call, wire))

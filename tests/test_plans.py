@@ -1,11 +1,13 @@
 """600 random plans: models, tools, readers and ways out of every kind, and nothing left behind by any."""
 
 import asyncio
+import contextlib
 import random
 
 import pytest
 
 import sidestream as ss
+from sidestream.journal import MemoryJournal
 from sidestream.providers.script import Script
 from sidestream.testing import laws
 from sidestream.testing.clock import virtual_loop
@@ -108,8 +110,9 @@ async def follow(run, chance):
             raise LeftError
         if way == 4 and seen == 7:
             run.cancel()
-        if way == 5 and seen == 6 and run.reason is None:
-            run.send("more", now=chance.random() < 0.5)
+        if way == 5 and seen == 6:
+            with contextlib.suppress(ss.UsageError):  # it may have ended
+                run.send("more", now=chance.random() < 0.5)
         if way == 6:
             await asyncio.sleep(0.3)
         if way == 7 and seen == 5:
@@ -120,10 +123,74 @@ async def follow(run, chance):
     return None
 
 
+class Source:
+    """A source that may fail or stall on its way in or out."""
+
+    def __init__(self, chance):
+        self.chance, self.open = chance, 0
+
+    async def __aenter__(self):
+        await self._hitch()
+        self.open += 1
+        return [quick]
+
+    async def __aexit__(self, *exc):
+        self.open -= 1
+        await self._hitch()
+
+    async def _hitch(self):
+        match self.chance.randint(0, 5):
+            case 0:
+                await asyncio.sleep(0.2)
+            case 1:
+                raise OSError("no source")
+
+
+class BugError(Exception):
+    """What a hook raises in these plans."""
+
+
+class Model(Script):
+    """A scripted model that is entered and left like one with connections."""
+
+    open_for = 0
+
+    async def __aenter__(self):
+        self.open_for += 1
+        return self
+
+    async def __aexit__(self, *exc):
+        self.open_for -= 1
+
+
+def surroundings(chance):
+    """Hooks, a journal, sources: some well, some not."""
+
+    async def before(call):
+        await asyncio.sleep(chance.choice([0, 0.1]))
+        if chance.random() < 0.05:
+            raise BugError
+        return call
+
+    def watch(stamped):
+        if chance.random() < 0.002:
+            raise BugError
+
+    options = {}
+    if chance.random() < 0.4:
+        options["journal"] = MemoryJournal()
+    if chance.random() < 0.3:
+        options["before"] = before
+    if chance.random() < 0.3:
+        options["watch"] = [watch]
+    return options, [Source(chance) for _ in range(chance.randint(0, 2))]
+
+
 async def one_plan(seed):
     chance = random.Random(seed)
-    script = Script(*[response(chance) for _ in range(8)], dialect="tinyrag")
-    engine = ss.Engine(script, TOOLS, limits=LIMITS)
+    script = Model(*[response(chance) for _ in range(8)], dialect="tinyrag")
+    options, sources = surroundings(chance)
+    engine = ss.Engine(script, [*TOOLS, *sources], limits=LIMITS, **options)
     run = engine.run("go")
     try:
         async with run:
@@ -132,11 +199,15 @@ async def one_plan(seed):
                 await asyncio.wait({task}, timeout=chance.random() * 3)
                 task.cancel()
                 await asyncio.wait({task})
+                if not task.cancelled() and task.exception():
+                    raise task.exception()
             else:
                 await task
-    except LeftError:
+    except (LeftError, BugError):
         pass
     assert script.open == 0, "the model's stream was left open"
+    assert script.open_for == 0, "the model was not left"
+    assert not any(source.open for source in sources), "a source was left open"
     return run
 
 

@@ -5,7 +5,8 @@ waits for all, `cancel` answers what is open at once, `leave` waits for what wil
 was abandoned. A deadline is kept from outside the tool's own task, so a tool that swallows cancellation
 cannot hold it. The crew decides nothing about admission and nothing about rounds.
 
-One of the three places with a broad catch: what a stranger's tool raises becomes its result.
+One of the few places with a broad catch, named in tests/test_house.py: what a stranger's tool raises becomes its
+result.
 """
 
 from __future__ import annotations

@@ -44,6 +44,7 @@ from sidestream.tools.shelf import Shelf
 
 __all__ = ["Plan", "Rounds", "opened"]
 
+_FAILED = Refusal("refused", "A hook of this application failed.")
 _BREATH = 64  # deltas after which the loop gets a turn, however fast they come
 
 
@@ -267,7 +268,12 @@ class Rounds:
 
     def _route(self, event: AnyEvent) -> None:
         """Tell the event, and do what it asks for."""
-        self._run.emit(event)
+        try:
+            self._run.emit(event)
+        except BaseException:  # a watch or a journal of the application: every call is answered, also then
+            if isinstance(event, CallClosed):
+                self._crew.answer(event.call, _FAILED)
+            raise
         match event:
             case CallOpened():
                 self._names[event.id] = event.name
@@ -282,8 +288,8 @@ class Rounds:
         self._calls.append(call)
         try:
             refusal = refuse(call, self._tally)
-        except BaseException:  # a policy of the application: every call is answered, also then
-            self._crew.answer(call, Refusal("refused", "A policy of this application failed."))
+        except BaseException:  # a policy of the application: likewise
+            self._crew.answer(call, _FAILED)
             raise
         if refusal is None:
             self._crew.start(call, self._tools[call.name])

@@ -3,7 +3,7 @@
 `emit` is a plain call that never waits: it stamps, journals, folds and appends to the river. Only the loop
 that pulls the model waits, in `room`, while more than `Limits.river_chars` is unread. Leaving the block, for
 any reason, stops the run and returns only when no task is left; what the body raised leaves unwrapped. The
-run knows nothing of rounds or tools: `engine.py` hands it the coroutine to drive.
+run knows nothing of rounds or tools: `rounds.py` gives it the coroutine to drive.
 """
 
 from __future__ import annotations

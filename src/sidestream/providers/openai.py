@@ -32,13 +32,15 @@ _HEADERS = {
     "Accept-Encoding": "identity",  # a compressed stream is a stream that waits
     "User-Agent": "sidestream",
 }
+_LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
 
 
 class OpenAI:
     """A model behind a chat-completions endpoint.
 
     `base_url` is what comes before `/chat/completions` (a query in it, such as Azure's `api-version`, is
-    kept). `api_key`: default the environment's OPENAI_API_KEY; `""` for none. Times in seconds: for the
+    kept). `api_key`: default the environment's OPENAI_API_KEY, which is never sent
+    in clear text to another machine; `""` for none. Times in seconds: for the
     connection, until the first bytes of an answer, between bytes (keep-alive comments count), and spent
     waiting in one answer altogether. `record_limit`: bytes of one record. `think_field`: the field in which
     the server wants its own reasoning back (`reasoning_content` for DeepSeek with tools). `dialect`: what
@@ -64,9 +66,12 @@ class OpenAI:
     ) -> None:
         if not model:
             raise UsageError("a model must be named: OpenAI('gpt-…') or 'http://host/v1#model'")
-        key = (os.environ.get("OPENAI_API_KEY", "") if api_key is None else api_key).strip()
         self.model, self.dialect = model, dialect
         self._url, self._where, host, hidden = _endpoint(base_url)
+        if api_key is None:
+            safe = urlsplit(self._url).scheme == "https" or host in _LOOPBACK
+            api_key = os.environ.get("OPENAI_API_KEY", "") if safe else ""
+        key = api_key.strip()
         has_login = "@" in urlsplit(self._url).netloc
         self._newest = host == "api.openai.com" or host.endswith(".azure.com")
         self._headers = _HEADERS | _key_header(key, host, has_login) | dict(headers or {})

@@ -72,7 +72,8 @@ def ask_real_model(name: str) -> None:
 class Provider(Protocol):
     """Whoever turns a request into deltas. Optional extras that the engine uses where they exist:
     `dialect` (a name: what `dialect="auto"` means here), `model` (for `ModelChosen`), and being an async
-    context manager (entered for the length of a run or session: connection pools, child processes)."""
+    context manager (entered for the length of a run and of a session, so that it must count how often it is:
+    connection pools, child processes)."""
 
     def stream(self, request: Request, /) -> AsyncIterator[AnyDelta]:
         """The deltas of one response, ending in one `Stop`. Consumed under `aclosing`. Raises

@@ -5,7 +5,8 @@ given by hand under one name are refused at once; no source takes a name from th
 only its own tools, a tool without a usable name only itself, and what went wrong is in `failed`; sources are
 closed in reverse order, also when a run is cancelled. It will not run tools.
 
-One of the three places with a broad catch: what a stranger's source raises must not end a run.
+One of the few places with a broad catch, named in tests/test_house.py: what a stranger's source raises must not end
+a run.
 """
 
 from __future__ import annotations

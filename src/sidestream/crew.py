@@ -12,9 +12,13 @@ result.
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, get_args
 
+import msgspec
+
+from sidestream.codec import encode
 from sidestream.errors import UsageError
 from sidestream.events import AnyEvent, Note, ToolFinished, ToolOutput, ToolStarted
 from sidestream.gate import Limits, Refusal
@@ -29,6 +33,9 @@ Before: TypeAlias = Callable[[ToolCall], Awaitable[ToolCall | str]]
 """A hook before a tool runs: the call to run, or a string that refuses it."""
 After: TypeAlias = Callable[[ToolResult], Awaitable[ToolResult]]
 """A hook after a tool ran: the result to give (redaction)."""
+
+
+_STATUSES = frozenset(get_args(Status))
 
 
 class _Job(NamedTuple):
@@ -71,7 +78,8 @@ class Crew:
         began = loop.time()
         self._emit(ToolStarted(call.id))
         info = CallInfo(self._run, self._session, call.id, f"{self._run}/{call.id}", began + seconds)
-        work = self._work(call, tool, Context(info, self._deps, self._say_of(call.id), self._note_of(call.id)))
+        own = ToolCall(call.id, call.name, copy.deepcopy(call.args), call.raw, call.wire)  # theirs to change
+        work = self._work(own, tool, Context(info, self._deps, self._say_of(call.id), self._note_of(call.id)))
         inner = loop.create_task(work, name=f"tool {call.name} {call.id}")
         watch = loop.create_task(self._watch(call, inner, began, seconds), name=f"watch {call.id}")
         self._jobs[call.id] = _Job(call, inner, watch)
@@ -83,7 +91,7 @@ class Crew:
         elif refusal.first:
             self._repeat(call, self._results[refusal.first])
         else:
-            self._finish(ToolResult(call.id, refusal.status, (TextPart(refusal.why),)))
+            self._finish(_said(call.id, refusal.status, refusal.why))
 
     @property
     def busy(self) -> bool:
@@ -144,7 +152,9 @@ class Crew:
         try:
             value = await tool(call, ctx)
             if isinstance(value, ToolResult):
-                return ToolResult(call.id, value.status, bounded(value.parts, most))
+                if value.status not in _STATUSES:
+                    raise ValueError(f"the tool gave a result with the status {value.status!r}")
+                return ToolResult(call.id, value.status, bounded(parts_of(value.parts), most))
             return ToolResult(call.id, "ok", bounded(parts_of(value), most))
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -208,10 +218,10 @@ class Crew:
     def _note_of(self, call: str) -> Callable[[str, Any], None]:
         def note(name: str, data: Any) -> None:
             if call in self._jobs:
-                self._emit(Note(clean(str(name)), data))
+                self._emit(Note(clean(str(name)), msgspec.json.decode(encode(data))))
 
         return note
 
 
 def _said(call: str, status: Status, text: str) -> ToolResult:
-    return ToolResult(call, status, (TextPart(text),))
+    return ToolResult(call, status, (TextPart(clean(text)),))

@@ -20,7 +20,7 @@ from sidestream.dialects.dialect import Dialect
 from sidestream.errors import RunError, UsageError
 from sidestream.events import Journal
 from sidestream.gate import Limits, Policy
-from sidestream.messages import Message, user
+from sidestream.messages import Message, cleaned, user
 from sidestream.providers.choose import choose
 from sidestream.providers.provider import Provider, Settings
 from sidestream.rounds import Plan, Rounds, opened
@@ -184,13 +184,13 @@ def _policy(policy: Policy) -> Policy:
 
 def _messages(given: str | Message | Sequence[Message]) -> tuple[Message, ...]:
     if isinstance(given, str):
-        return (user(given),)
+        given = user(given)
     if isinstance(given, Message):
-        return (given,)
+        return (cleaned(given),)
     if not isinstance(given, Iterable):
         raise UsageError(f"input must be a text or a list of Messages, got {type(given).__name__}")
     messages = tuple(given)
     for message in messages:
         if not isinstance(message, Message):
             raise UsageError(f"input must be a text or a list of Messages, got {type(message).__name__} in it")
-    return messages
+    return tuple(map(cleaned, messages))

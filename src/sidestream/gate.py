@@ -52,6 +52,8 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             whole = name not in ("tool_timeout", "grace", "closing")
             if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
                 raise UsageError(f"Limits.{name} must be a {'whole ' if whole else ''}number, got {value!r}")
+            if name == "block_chars" and value < 1:
+                raise UsageError("Limits.block_chars must be at least 1")
             if not value >= 0:
                 raise UsageError(f"Limits.{name} must not be negative, got {value!r}")
 
@@ -124,7 +126,7 @@ def _known(call: ToolCall, tally: Tally) -> Refusal | None:
     if call.name in tally.traits:
         return None
     names = ", ".join(sorted(tally.traits)) or "none"
-    return Refusal("refused", f"There is no tool named {call.name!r}. The tools are: {names}.")
+    return Refusal("refused", f"There is no tool named {call.name[:100]!r}. The tools are: {names}.")
 
 
 def _allowed(call: ToolCall, tally: Tally) -> Refusal | None:
@@ -132,6 +134,8 @@ def _allowed(call: ToolCall, tally: Tally) -> Refusal | None:
         return None
     if callable(tally.policy):
         why = tally.policy(call)
+        if why is not None and not isinstance(why, str):
+            raise UsageError(f"policy must return None (allowed) or a text that says why not, got {why!r}")
         return None if why is None else Refusal("refused", why)
     if call.name in tally.policy:
         return None

@@ -33,6 +33,7 @@ __all__ = [
     "Word",
     "assistant",
     "clean",
+    "cleaned",
     "system",
     "user",
 ]
@@ -168,6 +169,17 @@ def assistant(text: str) -> Message:
 def system(text: str) -> Message:
     """A system message of one text."""
     return Message("system", (TextPart(text),))
+
+
+def cleaned(message: Message) -> Message:
+    """`message` with every lone surrogate in its text as U+FFFD."""
+    if message.text.isascii():
+        return message
+    parts = tuple(
+        msgspec.structs.replace(part, text=clean(part.text)) if isinstance(part, TextPart | ThinkPart) else part
+        for part in message.parts
+    )
+    return Message(message.role, parts)
 
 
 class ToolSpec(msgspec.Struct, frozen=True):

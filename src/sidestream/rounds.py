@@ -180,6 +180,7 @@ class Rounds:
             number += 1
             tools_on = closing is None and self._limits.rounds > 0
             await self._round(number, tools_on=tools_on)
+            self._run.alive()  # a provider may have swallowed that we were cancelled
             if self._failed is not None:
                 return "provider"
             lost = self._lost if tools_on and continued < self._limits.rounds else []
@@ -304,5 +305,5 @@ class Rounds:
             result = event.result
             self._tally.answered(result.call, result.status)
             if self._tally.untrusted is not None:
-                self._tally.untrusted.add(words(result))
+                self._tally.untrusted.add(words(result.parts))
         self._run.emit(event)

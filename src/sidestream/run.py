@@ -33,7 +33,7 @@ from sidestream.events import (
 )
 from sidestream.fold import Fold
 from sidestream.gate import Limits
-from sidestream.messages import Message, Usage, user
+from sidestream.messages import Message, Usage, cleaned, user
 from sidestream.timeline import svg
 
 __all__ = ["Run", "Watch"]
@@ -151,9 +151,11 @@ class Run:
     ) -> None:
         self.cancel()
         again: asyncio.CancelledError | None = None
+        patience = self._limits.grace + self._limits.closing + 1
         while self._task is not None and not self._task.done():
             try:
-                await asyncio.wait({self._task})
+                await asyncio.wait({self._task}, timeout=patience)
+                self._task.cancel()  # a provider that will not close is told once more, each time
             except asyncio.CancelledError as cancelled:  # we are being cancelled while we clean up: clean up first
                 again = cancelled
         if again is not None:
@@ -308,7 +310,10 @@ class Run:
         response is cut, open calls are cancelled, and the model goes on from there."""
         if self._deaf or self._end is not None:
             raise UsageError("the run has ended; start another one in the same session")
-        self._steering.append(user(message) if isinstance(message, str) else message)
+        said = user(message) if isinstance(message, str) else message
+        if not isinstance(said, Message) or said.role not in ("user", "system"):
+            raise UsageError(f"send takes a text, or a Message of a user or the system, got {message!r:.80}")
+        self._steering.append(cleaned(said))
         if now and self.cuttable and self._task is not None and not self._cancelled:
             self._interrupted = True
             self._task.cancel()

@@ -17,7 +17,7 @@ from sidestream.dialects.inert import Untrusted
 from sidestream.errors import UsageError
 from sidestream.events import Journal
 from sidestream.fold import fold
-from sidestream.messages import Message, ToolResult
+from sidestream.messages import DataPart, FilePart, Message, TextPart, ToolResult
 from sidestream.run import Run
 
 __all__ = ["History", "Session"]
@@ -60,10 +60,11 @@ class History:
         """Remember what users and tools said in these: no block may be taken from it."""
         for message in messages:
             if message.role in ("user", "tool"):
-                self.untrusted.add(message.text)
+                others = [part for part in message.parts if isinstance(part, TextPart | FilePart | DataPart)]
+                self.untrusted.add(words(others))
                 for part in message.parts:
                     if isinstance(part, ToolResult):
-                        self.untrusted.add(words(part))
+                        self.untrusted.add(words(part.parts))
 
     def end(self, messages: list[Message]) -> None:
         """The live run is over and left this transcript."""

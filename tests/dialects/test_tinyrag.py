@@ -97,8 +97,8 @@ ROWS = {
     "an opener after an opener": (f"<tool <tool {NOW}", ["<tool <tool ", ("now", {})]),
     "no name": ('<tool name=""><query>q</query></tool>', [
         ("missing_name", '<tool name="">'), "<query>q</query></tool>"]),
-    "attributes that cannot be read": (f'<tool name="now" !>{NOW}', [
-        ("malformed", '<tool name="now"'), " !>", ("now", {})]),
+    "attributes that cannot be read": (f'<tool name="now" !></tool>{NOW}', [
+        ("malformed", '<tool name="now"'), " !></tool>", ("now", {})]),
     "a name twice": ('<tool name="now" name="x"/>', [("malformed", '<tool name="now"'), ' name="x"/>']),
     "stray text between children": ('<tool name="now">hello</tool>', [
         ("malformed", '<tool name="now">'), "hello</tool>"]),
@@ -124,6 +124,28 @@ ROWS = {
         ("nested", f"{Q}1 "), f"{Q}2{E} then ", ("now", {})]),
     "the stream ends inside a block": (f"a {Q}1+", ["a ", ("truncated", f"{Q}1+")]),
     "the stream ends inside an opening tag": ('a <tool name="no', ['a <tool name="no']),
+    "an attribute of a broken block that closes itself": (f'<tool name="now" !/>{NOW}', [
+        ("malformed", '<tool name="now"'), " !/>", ("now", {})]),
+    "a name whose quote is never closed": (f'<tool name="now><query>{NOW}</query></tool>{NOW}', [
+        ("malformed", "<tool name="), f'"now><query>{NOW}</query></tool>', ("now", {})]),
+    "curly quotes": (f"<tool name=“now”/>{NOW}", [("malformed", "<tool name="), "“now”/>", ("now", {})]),
+    "a blank name": (f'<tool name=" "/>{NOW}', [("missing_name", '<tool name=" "/>'), ("now", {})]),
+    "what a rejected block holds does not run": (f'<tool name="now"><a b="c"><![CDATA[{NOW}]]></a></tool>{NOW}', [
+        ("malformed", '<tool name="now">'), f'<a b="c"><![CDATA[{NOW}]]></a></tool>', ("now", {})]),
+    "nor what one without a name holds": (f'<tool id="x"><query>{NOW}</query></tool>{NOW}', [
+        ("missing_name", '<tool id="x">'), f"<query>{NOW}</query></tool>", ("now", {})]),
+    "nor what stands behind its JSON": (f"<tool name='now'><args>{{}} {{\"x\": \"{NOW}\"}}</args></tool>{NOW}", [
+        ("invalid_json", "<tool name='now'><args>{} "), f"{{\"x\": \"{NOW}\"}}</args></tool>", ("now", {})]),
+    "an opener that opens nothing is data": (f"{Q}how do I use <tool in html{E}{NOW}", [
+        ("calculate", {"expression": "how do I use <tool in html"}), ("now", {})]),
+    "a comparison is data": (f"{Q}if x <tool and y == <tool: z{E}", [
+        ("calculate", {"expression": "if x <tool and y == <tool: z"})]),
+    "JSON that breaks off hurts only its own block": (f'<tool name="now"><args>{{"a": "b"</args></tool>{NOW}', [
+        ("invalid_json", '<tool name="now"><args>{"a": "b"'), "</args></tool>", ("now", {})]),
+    "a newline in a JSON string ends it": (f'<tool name="now"><args>{{"a": "b</args></tool>\n{NOW}', [
+        ("invalid_json", '<tool name="now"><args>{"a": "b</args></tool>\n'), ("now", {})]),
+    "a number too large for a float is no JSON": ('<tool name="now"><args>{"a": 1e999}</args></tool>', [
+        ("invalid_json", '<tool name="now"><args>{"a": 1e999}</args>'), "</tool>"]),
     "a fenced example is shown": (f"```xml\n{NOW}\n```\n{NOW}", [f"```xml\n{NOW}\n```\n", ("now", {})]),
     "a fence in a list": (f"- a\n  ~~~\n  {NOW}\n  ~~~\n{NOW}", [f"- a\n  ~~~\n  {NOW}\n  ~~~\n", ("now", {})]),
     "a longer fence is not closed by a shorter one": (f"````\n```\n{NOW}\n````\n", [f"````\n```\n{NOW}\n````\n"]),

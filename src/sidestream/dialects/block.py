@@ -8,7 +8,7 @@ exactly that character. (The one base class in the house: it holds data, and kno
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -32,8 +32,8 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fences: Literal["inert", "live"] = "inert"
     starts_in_think: bool = False
     entities: Literal["decode", "verbatim"] = "decode"
-    block_chars: int = 65_536
-    args_chars: int = 1_048_576
+    block_chars: Annotated[int, msgspec.Meta(ge=1)] = 65_536
+    args_chars: Annotated[int, msgspec.Meta(ge=0)] = 1_048_576
     prefix: str = ""  # of every call's id
     firsts: str = ""  # the first characters of all enabled markers, where a joiner may stand
 
@@ -101,8 +101,13 @@ class Block:
             return position
         if self.rejected:  # as nested: what is skimmed has no bound, for none of it is kept
             return self.feed(whole, position, out)
-        self.take(text[position:])
-        return self.reject("too_long", len(text), out)
+        after = self.overflow(text[position:], len(text), out)
+        return after if self.done else self.feed(whole, after, out)
+
+    def overflow(self, held: str, end: int, out: list[AnyEvent]) -> int:
+        """It is longer than it may be; `held` is what was not taken of what it may be."""
+        self.take(held)
+        return self.reject("too_long", end, out)
 
     def _step(self, text: str, position: int, out: list[AnyEvent]) -> int:
         raise AssertionError("a family gives its own")

@@ -16,6 +16,8 @@ from collections.abc import Iterable
 __all__ = ["JOINER", "Untrusted", "escape", "fingerprint", "neutralise", "restore"]
 
 JOINER = "\u2060"
+_HEX = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
+_ESCAPED = re.compile(r"\\[nrtbf]")
 _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
                         "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]")  # fmt: skip
 
@@ -45,9 +47,17 @@ def restore(text: str, firsts: Iterable[str]) -> str:
     return re.sub(f"([{re.escape(''.join(sorted(firsts)))}]){JOINER}", r"\1", text) if firsts else text
 
 
+def _unescaped(text: str) -> str:
+    """`text` as it was before it was put into a JSON string, whether or not it was."""
+    if "\\" not in text:
+        return text
+    plain = _HEX.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
+    return _ESCAPED.sub(" ", plain).replace("\\", "")
+
+
 def fingerprint(text: str) -> str:
     """`text` with everything folded that a copy may have changed without changing what it says."""
-    plain = _INVISIBLE.sub("", html.unescape(html.unescape(text)))
+    plain = _INVISIBLE.sub("", html.unescape(html.unescape(_unescaped(text))))
     return "".join(unicodedata.normalize("NFKC", plain).casefold().split())
 
 

@@ -102,9 +102,16 @@ class Calls:
         said = bool(delta.args) and not delta.args.isspace()
         if delta.id:
             known = self._wires.get((delta.slot, delta.id))
-            if known and not (known.closed and delta.name and said):
-                return known
-            if current and not current.wire and not current.closed and not (delta.name and current.name):
+            anew = known is not None and known.closed and bool(delta.name) and said
+            if known and not (anew and delta.args.strip() != "".join(known.raw).strip()):
+                return known  # what comes behind its end, and the whole of it once more, is no other call
+            named = bool(delta.name and current and current.name)
+            if (
+                current
+                and not current.wire
+                and not current.closed
+                and (not named or (delta.name == current.name and current.blank))
+            ):
                 current.wire = delta.id  # the id came after the name
                 self._wires[delta.slot, delta.id] = current
                 return current

@@ -15,8 +15,9 @@ import msgspec
 
 from sidestream.dialects.dialect import Dialect
 from sidestream.dialects.inert import neutralise
+from sidestream.dialects.values import each_text
 from sidestream.events import CallRejected
-from sidestream.messages import DataPart, Message, Part, TextPart, ToolCall, ToolResult, ToolSpec
+from sidestream.messages import DataPart, FilePart, Message, Part, TextPart, ToolCall, ToolResult, ToolSpec
 
 __all__ = ["Rendered", "rejected_part", "rendered"]
 
@@ -52,11 +53,25 @@ def rendered(messages: Sequence[Message], system: str, tools: Sequence[ToolSpec]
 
 def _inert(message: Message, dialect: Dialect) -> Message:
     """A user's words, in which no block may stand."""
-    parts = tuple(
-        TextPart(neutralise(part.text, dialect.markers)) if isinstance(part, TextPart) else part
-        for part in message.parts
-    )
-    return Message(message.role, parts)
+    return Message(message.role, tuple(_inert_part(part, dialect) for part in message.parts))
+
+
+def _inert_part(part: Part, dialect: Dialect) -> Part:
+    def inert(text: str) -> str:
+        return neutralise(text, dialect.markers)
+
+    match part:
+        case TextPart():
+            return TextPart(inert(part.text))
+        case FilePart() if part.mime.startswith("text/"):
+            text = inert(part.data.decode("utf-8", "replace"))
+            return FilePart(inert(part.name), part.mime, text.encode(), part.url)
+        case FilePart():
+            return FilePart(inert(part.name), part.mime, part.data, part.url)
+        case DataPart():
+            return DataPart(part.name, each_text(part.data, inert))
+        case _:
+            return part
 
 
 def _continuation(message: Message, names: dict[str, str], dialect: Dialect) -> Message:

@@ -44,19 +44,24 @@ class Markers:
 
 
 _OUTSIDE = re.compile(r'["{}\[\]]')
-_INSIDE = re.compile(r'["\\]')
+_INSIDE = re.compile(r'["\\\n]')
 _ROOT = re.compile(r"\S")
 
 
 class Balance:
     """Finds where a JSON root that is an object, a list or a string ends.
 
-    Any other root (`null`, a number) has no end of its own: `feed` then always says `-1`.
+    Any other root (`null`, a number) has no end of its own: `feed` then always says `-1`. `broken` is set, and
+    the index behind it given, at a newline in a string (which JSON has no room for) and at the character
+    `stop` outside one.
     """
 
-    __slots__ = ("_depth", "_escaped", "_string", "root", "whole")
+    __slots__ = ("_depth", "_escaped", "_outside", "_stop", "_string", "broken", "root", "whole")
 
-    def __init__(self) -> None:
+    def __init__(self, stop: str = "") -> None:
+        self._outside = re.compile(rf'["{{}}\[\]{re.escape(stop)}]') if stop else _OUTSIDE
+        self._stop = stop
+        self.broken = False
         self.root = ""  # the root's first character, once it was seen
         self.whole = False
         self._depth = 0
@@ -76,7 +81,7 @@ class Balance:
         if self._escaped:
             self._escaped, position = False, position + 1
         while True:
-            found = (_INSIDE if self._string else _OUTSIDE).search(text, position)
+            found = (_INSIDE if self._string else self._outside).search(text, position)
             if found is None:
                 return -1
             position = found.end()
@@ -91,6 +96,9 @@ class Balance:
                 if not self._string and not self._depth:
                     self.whole = True
                     return position
+            elif mark == "\n" or mark == self._stop:
+                self.broken = True
+                return position - (mark == self._stop)
             elif mark in "{[":
                 self._depth += 1
             else:

@@ -12,6 +12,7 @@ from sidestream.messages import ToolCall, ToolSpec
 __all__ = ["teach", "write"]
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}\Z")
+_UNSAFE = re.compile('[<>"\\s]')
 _SCALAR = re.compile(r"\s*(?:[-\d\[{]|(?:true|false|null|True|False)\s*\Z)")  # a schema might make more of it
 
 
@@ -26,7 +27,8 @@ def write(
         body = "".join(_element(key, value, key in ambiguous) for key, value in args.items())
     else:
         body = f"<{json[0]}>{dumps(args)}</{json[0]}>"
-    return f'<{tag} name="{call.name}">{body}</{tag}>'
+    name = _UNSAFE.sub("_", call.name)  # another format's name may hold what no attribute can
+    return f'<{tag} name="{name}">{body}</{tag}>'
 
 
 def _plain(key: str, value: object) -> bool:

@@ -19,10 +19,12 @@ import msgspec
 
 from sidestream.dialects.block import Block, Options, Pieces
 from sidestream.dialects.scan import Balance
+from sidestream.dialects.tag_head import read_head
 from sidestream.dialects.tag_skim import BLANKS, CLOSER, CLOSER_BEGUN, Skim
+from sidestream.dialects.tag_skim import State as Skimming
 from sidestream.dialects.tag_writer import teach, write
 from sidestream.dialects.values import arguments, decode_entities, typed
-from sidestream.events import AnyEvent, CallClosed, CallOpened, CallRejected
+from sidestream.events import AnyEvent, CallClosed, CallOpened
 from sidestream.messages import ToolCall, ToolSpec
 
 __all__ = ["TINYRAG", "TagFormat"]
@@ -78,10 +80,6 @@ class State(Enum):
     SKIM = auto()  # rejected as nested: text until the outer block is over
 
 
-_ATTRIBUTE = re.compile(
-    r"\s*(?:(/?>)|([A-Za-z_:][\w:.-]*)\s*=\s*(?:\"([^\"<\n]*)\"|'([^'<\n]*)'|([\w:.-]+)(?=[\s/>])))"
-)
-_ATTRIBUTE_BEGUN = re.compile(r"\s*(?:/|[A-Za-z_:][\w:.-]*\s*(?:=\s*(?:\"[^\"<\n]*|'[^'<\n]*|[\w:.-]+)?)?)?\Z")
 _CHILD = re.compile(
     r"<([A-Za-z_][\w.-]{0,63})(?:\s{1,4}name\s{0,4}=\s{0,4}(?:\"([^\"<>]{0,64})\"|'([^'<>]{0,64})'))?\s{0,4}(/?)>"
 )
@@ -121,36 +119,22 @@ class _TagBlock(Block):
 
     def _head(self, text: str, position: int, out: list[AnyEvent]) -> int:
         """All of the opening tag at once: nothing of it is taken before it is whole."""
-        end, name = position + len(self._row.tag) + 1, None
-        while True:
-            found = _ATTRIBUTE.match(text, end)
-            if found is None or found.end() - position > self._row.hold:
-                begun = len(text) - position <= self._row.hold and _ATTRIBUTE_BEGUN.match(text, end)
-                return -1 if begun else self._bad_head(name, text, position, end, out)
-            closer, attribute, *values = found.groups()
-            if closer:
-                return self._headed(name, text, position, found.end(), out)
-            if attribute == "name":
-                if name is not None:
-                    return self._bad_head(name, text, position, end, out)
-                name = next(value for value in values if value is not None)
-            end = found.end()
-
-    def _bad_head(self, name: str | None, text: str, position: int, end: int, out: list[AnyEvent]) -> int:
-        """Not an opening tag: a broken one if it had a name, else text."""
-        if not name:
+        head = read_head(text, position, self._row.tag, self._row.hold)
+        if head.kind == "more":
+            return -1
+        if head.kind == "text":
             return self.refute(position)
-        out.append(CallOpened(self.id, name))
-        self.take(text[position:end])
-        return self.reject("malformed", end, out)
-
-    def _headed(self, name: str | None, text: str, position: int, end: int, out: list[AnyEvent]) -> int:
-        self.take(text[position:end])
-        if not name:
-            return self.reject("missing_name", end, out)
-        self.name, self._spec, self._state = name, self._specs.get(name), State.BODY
-        out.append(CallOpened(self.id, name))
-        return self._whole(end, out) if text[end - 2] == "/" else end
+        self.take(text[position : head.end])
+        if head.name:
+            self.name, self._spec = head.name, self._specs.get(head.name)
+            out.append(CallOpened(self.id, head.name))
+        if head.kind == "broken":
+            return self._spoil("malformed", head.end, out, Skimming.HEAD)
+        empty = text[head.end - 2] == "/"
+        if not head.name:
+            return self._spoil("missing_name", head.end, out, None if empty else Skimming.INSIDE)
+        self._state = State.BODY
+        return self._whole(head.end, out) if empty else head.end
 
     # ---- between children
 
@@ -168,22 +152,22 @@ class _TagBlock(Block):
         child = _CHILD.match(text, start)
         if child and child[1] != self._row.tag:
             return self._open_child(child, out)
-        if self._opener_at(text, start):
-            return self._nested(text, start, out)
+        if (begins := self._opener_at(text, start)) is not False:
+            return self._nested(start, out) if begins else (-1 if start == position else start)
         if CLOSER_BEGUN.match(text, start) or _CHILD_BEGUN.match(text, start):
             return -1 if start == position else start
-        return self.reject("malformed", start, out)
+        return self._spoil("malformed", start, out)
 
     def _open_child(self, child: re.Match[str], out: list[AnyEvent]) -> int:
         name, double, single, empty = child.groups()
         given = double if double is not None else single
         if given is not None and name != "param":
-            return self.reject("malformed", child.start(), out)
+            return self._spoil("malformed", child.start(), out)
         self.body(child[0], out)
         self._child = name
         properties = self._spec.properties if self._spec else {}
         if given is None and name in self._row.json and name not in properties:
-            self._state, self._balance, self._json = State.JSON, Balance(), Pieces()
+            self._state, self._balance, self._json = State.JSON, Balance(stop="<"), Pieces()
             return self._close_json(child.end(), out) if empty else child.end()
         key = given if given is not None else name
         if given is None and name in self._row.values and name not in properties:
@@ -208,16 +192,16 @@ class _TagBlock(Block):
             self._end_segment(verbatim=False)
             self._state = State.CDATA
             return end + len(_CDATA)
-        if self._opener_at(text, end):
-            return self._nested(text, end, out)
+        if (begins := self._opener_at(text, end)) is not False:
+            return self._nested(end, out) if begins else -1
         closer = CLOSER.match(text, end)
         if closer is None:
             if CLOSER_BEGUN.match(text, end):
                 return -1
-            return self._more_value(text[end : end + 2], end + 2, out)
+            return self._more_value(text[end : end + 1], end + 1, out)
         if closer[1] == self._row.tag:
             self.take(closer[0])
-            return self.reject("malformed", closer.end(), out)
+            return self._spoil("malformed", closer.end(), out, None)
         if closer[1] != self._child:
             return self._more_value(closer[0], closer.end(), out)
         self.body(closer[0], out)
@@ -281,7 +265,7 @@ class _TagBlock(Block):
 
     def _argument(self, key: str, value: object, end: int, out: list[AnyEvent]) -> int:
         if key in self._args or not key:
-            return self.reject("malformed", end, out)
+            return self._spoil("malformed", end, out)
         self._args[key] = value
         return end
 
@@ -294,6 +278,9 @@ class _TagBlock(Block):
         piece = text[position:] if end < 0 else text[position:end]
         self.body(piece, out)
         self._json.append(piece)
+        if self._balance.broken:
+            over = f"</{self._row.tag}>" in str(self._json)
+            return self._spoil("invalid_json", end, out, None if over else Skimming.INSIDE)
         if end < 0:
             return len(text)
         self._state = State.JSON_END
@@ -322,16 +309,16 @@ class _TagBlock(Block):
             return self._close_json(closer.end(), out)
         if CLOSER_BEGUN.match(text, start):
             return -1
-        return self.reject("invalid_json", start, out)
+        return self._spoil("invalid_json", start, out)
 
     def _close_json(self, end: int, out: list[AnyEvent]) -> int:
         self._state = State.BODY
         try:
             found = arguments(str(self._json))
         except ValueError:
-            return self.reject("invalid_json", end, out)
+            return self._spoil("invalid_json", end, out)
         if found.keys() & self._args.keys():
-            return self.reject("malformed", end, out)
+            return self._spoil("malformed", end, out)
         self._args.update(self.options.restored(found))
         return end
 
@@ -341,14 +328,38 @@ class _TagBlock(Block):
         out.append(CallClosed(ToolCall(self.id, self.name, self._args, self.raw())))
         return self.finish(end)
 
-    def _opener_at(self, text: str, position: int) -> bool:
-        return text.startswith(self._row.openers(), position)
+    def _opener_at(self, text: str, position: int) -> bool | None:
+        """True if a block begins there, None if it may yet, False if it is only text."""
+        if not text.startswith(self._row.openers(), position):
+            return False
+        kind = read_head(text, position, self._row.tag, self._row.hold).kind
+        return None if kind == "more" else kind != "text"
 
-    def _nested(self, text: str, position: int, out: list[AnyEvent]) -> int:
-        out.append(CallRejected(self.id, self.raw(), "nested"))
-        self.rejected = True
-        self._state, self._skim = State.SKIM, Skim(self._row.tag, self._row.openers())
-        return position
+    def _nested(self, position: int, out: list[AnyEvent]) -> int:
+        return self._spoil("nested", position, out, Skimming.HEAD, inner=True)
+
+    def _spoil(
+        self,
+        why: str,
+        end: int,
+        out: list[AnyEvent],
+        rest: Skimming | None = Skimming.INSIDE,
+        *,
+        inner: bool = False,
+        carry: str = "",
+    ) -> int:
+        """It is not a call, and what is left of it (from where `rest` says; None: nothing) is text."""
+        self.reject(why, end, out)
+        if rest is not None:
+            row = self._row
+            self._skim = Skim(row.tag, row.openers(), row.hold, rest, inner=inner, carry=carry)
+            self._state, self.done = State.SKIM, False
+        return end
+
+    def overflow(self, held: str, end: int, out: list[AnyEvent]) -> int:
+        """Too long: `held` may have been the beginning of the closing tag."""
+        self.take(held)
+        return self._spoil("too_long", end, out, carry=held if held.startswith("<") else "")
 
     def _skimming(self, text: str, position: int, out: list[AnyEvent]) -> int:
         assert self._skim is not None

@@ -9,8 +9,9 @@ validation then answers the model. Raises `ValueError` only.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sidestream.messages import ToolSpec, clean
@@ -19,8 +20,16 @@ __all__ = ["arguments", "decode_entities", "dumps", "each_text", "typed"]
 
 _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));")
-_INTEGER = re.compile(r"\s*-?(?:0|[1-9]\d{0,4000})\s*\Z")
-_FITS: dict[str, tuple[type, ...]] = {"number": (int, float), "object": (dict,), "array": (list,)}
+_NAMES: dict[type, str] = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    dict: "object",
+    list: "array",
+    type(None): "null",
+}
+_DEEPEST = 8  # references in a row
 _BOOLEANS = {"true": True, "True": True, "false": False, "False": False}
 
 
@@ -35,7 +44,14 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large for a number")
+    return number
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite)
 
 
 def _loads(text: str) -> Any:
@@ -93,34 +109,37 @@ def decode_entities(text: str) -> str:
     return _ENTITY.sub(_entity, text) if "&" in text else text
 
 
-def _type(schema: Any) -> str:
-    """The one type a schema asks for (`null` beside it does not count); `""` if it is open."""
-    if not isinstance(schema, dict):
-        return ""
-    kinds = schema.get("type")
-    if kinds is None:
-        options = [_type(option) for option in schema.get("anyOf") or schema.get("oneOf") or ()]
-        kinds = options or [""]
-    names = [kinds] if isinstance(kinds, str) else [kind for kind in kinds if isinstance(kind, str)]
-    real = [kind for kind in names if kind != "null"]
-    return real[0] if len(real) == 1 else ""
+def _kinds(schema: Any, whole: Mapping[str, Any], depth: int = 0) -> set[str]:
+    """The JSON types a schema allows; empty if it is open."""
+    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        return set()
+    if isinstance(reference := schema.get("$ref"), str):
+        name = reference.rpartition("/")[2]
+        shared = whole.get("$defs") or whole.get("definitions") or {}
+        return _kinds(shared.get(name), whole, depth + 1)
+    if (kinds := schema.get("type")) is not None:
+        return {kinds} if isinstance(kinds, str) else set(kinds)
+    for key in ("anyOf", "oneOf", "allOf"):
+        if options := schema.get(key):
+            found = [_kinds(option, whole, depth + 1) for option in options]
+            return set().union(*found) if all(found) or key == "allOf" else set()
+    values = [schema["const"]] if "const" in schema else schema.get("enum") or ()
+    return {_NAMES[type(value)] for value in values if type(value) in _NAMES}
 
 
 def typed(text: str, name: str, spec: ToolSpec | None) -> Any:
     """`text` as the type that the schema of argument `name` asks for; the text itself if it does not fit."""
-    kind = _type(spec.properties.get(name)) if spec else ""
-    match kind:
-        case "integer":
-            return int(text) if _INTEGER.match(text) else text
-        case "boolean":
-            return _BOOLEANS.get(text.strip(), text)
-        case "number" | "object" | "array":
-            try:
-                value = _loads(text)
-            except ValueError:
-                return text
-            return value if isinstance(value, _FITS[kind]) and not isinstance(value, bool) else text
-        case "null":
-            return None if text.strip() == "null" else text
-        case _:
-            return text
+    kinds = _kinds(spec.properties.get(name), spec.schema) if spec else set()
+    if not kinds or "string" in kinds:
+        return text
+    if "null" in kinds and text.strip() == "null":
+        return None
+    if "boolean" in kinds and text.strip() in _BOOLEANS:
+        return _BOOLEANS[text.strip()]
+    try:
+        value = _loads(text)
+    except ValueError:
+        return text
+    if "number" in kinds:
+        kinds = kinds | {"integer"}
+    return value if _NAMES.get(type(value)) in kinds else text

@@ -23,7 +23,7 @@ _KEYS = re.compile(r"(?i)(bearer\s+|\b(?:sk|pk|rk|gsk|xai|hf)[-_])[\w*.~+/=-]{6,
 _PASSING = frozenset((408, 409, 429))
 _PASSING_WORDS = frozenset(("rate_limit_exceeded", "rate_limit_error", "server_error", "overloaded_error"))
 _FIXES = {
-    401: "check the key: pass api_key=… or set OPENAI_API_KEY",
+    401: "check the key: set OPENAI_API_KEY, or give a provider with its own: OpenAI(model, api_key=…)",
     403: "check what this key may do: pass another api_key=… or set OPENAI_API_KEY",
     404: "check the model's name and the base URL (most end in /v1; GET <base URL>/models lists the models)",
 }

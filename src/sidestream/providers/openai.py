@@ -115,7 +115,7 @@ class OpenAI:
                 for delta in out:
                     yield delta
                 if failed:
-                    raise failed
+                    raise _hidden(failed, self._http.secrets)
                 if answer.quiet:
                     reply.end_within(min(self._idle, _AFTER_FINISH))
                 else:
@@ -124,6 +124,12 @@ class OpenAI:
 
     def _debug(self, word: str, data: bytes) -> None:
         _log.debug("%s %s %s", self._where, word, hide(data.decode("utf-8", "replace"), self._http.secrets))
+
+
+def _hidden(error: ProviderError, secrets: tuple[str, ...]) -> ProviderError:
+    """The same error; what a server said may hold what we sent it."""
+    text = hide(str(error), secrets)
+    return ProviderError(text, status=error.status, retryable=error.retryable, retry_after=error.retry_after)
 
 
 async def _next(reply: Reply) -> tuple[ProviderError | None, bytes]:

@@ -116,9 +116,18 @@ def _said(error: BaseException) -> str:
     return clean(str(traceback.TracebackException(type(error), error, None, compact=True)))
 
 
+def _as_text_if_long(part: ResultPart, most: int) -> ResultPart:
+    """Data that is longer than all text may be is cut as text: half of a value would be another value."""
+    if not isinstance(part, DataPart):
+        return part
+    text = msgspec.json.encode(part.data).decode()
+    return part if len(text) <= most else TextPart(text)
+
+
 def bounded(parts: Sequence[ResultPart], most: int) -> tuple[ResultPart, ...]:
     """`parts` with at most `most` characters of text in all: the first and the last, and where the middle
     was a note of how much of it was left out."""
+    parts = [_as_text_if_long(part, most) for part in parts]
     total = sum(len(part.text) for part in parts if isinstance(part, TextPart))
     if total <= most:
         return tuple(parts)

@@ -394,3 +394,25 @@ def test_what_is_no_base_url(base_url: str) -> None:
 def test_a_model_must_be_named() -> None:
     with pytest.raises(UsageError, match="model must be named"):
         OpenAI("")
+
+
+KEY = "SECRETKEY-topsecret-123"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f'data: {{"choices": oops {KEY}}}\n\n',
+        f'event: error\ndata: {{"message":"x {KEY}"}}\n\n',
+        f'data: {{"choices":[{{"finish_reason":"error","error":{{"message":"{KEY}"}}}}]}}\n\n',
+        f'data: {{"error":{{"message":"overloaded {KEY}"}}}}\n\n',
+        f'{{"error":{{"message":"{KEY}"}}}}',
+        f"your key {KEY} is bad",
+    ],
+)
+async def test_an_answer_that_repeats_the_key_does_not_bring_it_out(wire: Any, said: str) -> None:
+    async with wire.Server(wire.sized(said.encode(), kind="text/event-stream")) as server:
+        _, failed = await wire.heard(OpenAI("m", base_url=server.url, api_key=KEY))
+    assert isinstance(failed, ProviderError)
+    assert KEY not in str(failed)
+    assert "***" in str(failed)

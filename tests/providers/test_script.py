@@ -34,7 +34,7 @@ async def test_a_request_too_many_is_an_error_that_says_so(wire: Any) -> None:
     said, failed = await wire.heard(script)
     assert said == []
     assert isinstance(failed, ProviderError)
-    assert "'parrot' has 1 responses" in str(failed)
+    assert "'parrot' is at its end (responses: 1)" in str(failed)
 
 
 async def test_a_function_answers_what_it_was_asked(wire: Any) -> None:

@@ -19,7 +19,7 @@ __all__ = ["pairs", "parser"]
 
 _EPILOG = """\
 examples:
-  sidestream ask "What is 15% of 240, and how many primes are there below 1000?"
+  sidestream ask "What is 15% of 240, and what time is it in Tokyo?"
   sidestream ask --model "http://127.0.0.1:8080/v1#my-model" "Hello!"
   sidestream parse --format tinyrag --chunks 4 answer.txt
 

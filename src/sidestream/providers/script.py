@@ -21,6 +21,7 @@ import msgspec
 from sidestream.codec import decode, encode
 from sidestream.errors import DecodeError, ProviderError, UsageError
 from sidestream.events import AnyDelta, CallDelta, Stop, TextDelta
+from sidestream.providers.choose import choose
 from sidestream.providers.provider import Provider, Request
 
 __all__ = ["Item", "Recording", "Response", "Script", "recording"]
@@ -103,7 +104,8 @@ class Script:
         turn = len(self.requests)
         self.requests.append(request)
         if turn >= len(self._responses):
-            raise ProviderError(f"the script {self.model!r} has {turn} responses; this is one request more")
+            ended = f"the script {self.model!r} is at its end (responses: {turn})"
+            raise ProviderError(f"{ended}: give it one for every request")
         response = self._responses[turn]
         items = response if isinstance(response, (str, tuple)) else response(request)
         self.open += 1
@@ -226,7 +228,7 @@ class Recording:
                 raise
 
 
-def recording(provider: Provider, path: str | Path) -> Recording:
-    """`provider`, with everything it says written to `path` (which is begun anew) as a recording that
-    `Script.replay` reads. Raises UsageError if the file cannot be written."""
-    return Recording(provider, path)
+def recording(model: str | Provider, path: str | Path) -> Recording:
+    """A provider, or the one that `model` names, with everything it says written to `path` (which is begun anew)
+    as a recording that `Script.replay` reads. Raises UsageError if the file cannot be written."""
+    return Recording(choose(model), path)

@@ -203,3 +203,21 @@ sys.exit(looped(turn(ss.Engine(model, [touch]), "go", stage(), given)))
     out, _ = process.communicate(timeout=PATIENCE)
     assert out.startswith(b"x" * 300_000)
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("command", ["tools", "doctor", "formats"])
+def test_a_full_disk_is_one_line_and_no_traceback(command: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sidestream", command], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("sidestream: cannot go on:")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_in_a_pictures_place_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sidestream", "ask", "--model", "script:x", "--timeline", str(tmp_path), "hi"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "it is a folder" in done.stderr

@@ -29,7 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         module, _, name = given.target.partition(":")
         command: Callable[[Any], int] = getattr(importlib.import_module(f"sidestream.cli.{module}"), name)
         code = command(given)
-        sys.stdout.flush()
+        if sys.stdout:  # it may have been closed before we began
+            sys.stdout.flush()
     except UsageError as error:
         return _said(error, 2)
     except SidestreamError as error:
@@ -39,6 +40,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:  # whoever read us has gone; so that Python's own flush at exit stays silent:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except OSError as error:  # a full disk, most likely: Python's own flush at exit would say it once more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        print(f"sidestream: cannot go on: {label(str(error))}", file=sys.stderr)
         return 1
     return code
 

@@ -40,7 +40,7 @@ def limits_of(given: list[str]) -> Limits:
     try:
         return msgspec.convert(stated, Limits, strict=False)
     except msgspec.ValidationError as error:
-        raise UsageError(f"--limits {' '.join(given)}: {error}") from error
+        raise UsageError(f"--limits {' '.join(given)}: write KEY=NUMBER ({error})") from error
 
 
 def engine_of(given: argparse.Namespace, tools: Sequence[Any] | None = None) -> Engine:

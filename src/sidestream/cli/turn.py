@@ -169,6 +169,8 @@ def write_picture(path: str, events: list[Stamped]) -> None:
 
 def writable(path: str) -> None:
     """Raises UsageError, before anything is done, if no picture could be written there."""
+    if path and Path(path).is_dir():
+        raise UsageError(f"cannot write {path}: it is a folder; name a file in it, such as {path.rstrip('/')}/turn.svg")
     folder = Path(path).absolute().parent
     if path and not os.access(folder, os.W_OK):
         raise UsageError(f"cannot write {path}: {folder} is no folder that can be written to")

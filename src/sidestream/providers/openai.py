@@ -73,6 +73,7 @@ class OpenAI:
             api_key = os.environ.get("OPENAI_API_KEY", "") if safe else ""
         key = api_key.strip()
         has_login = "@" in urlsplit(self._url).netloc
+        self._keyless = host == "api.openai.com" and not key and not headers
         self._newest = host == "api.openai.com" or host.endswith(".azure.com")
         self._headers = _HEADERS | _key_header(key, host, has_login) | dict(headers or {})
         _check(self._headers)
@@ -99,6 +100,8 @@ class OpenAI:
         """The deltas of one response, ending in one `Stop`. Raises ProviderError; UsageError if the request
         itself cannot be written, or real models are blocked."""
         ask_real_model(repr(self))
+        if self._keyless:
+            raise ProviderError(f"{self._where} wants a key, and OPENAI_API_KEY is not set")
         body = bytes_of(body_of(request, self.model, newest=self._newest, think_field=self._think_field))
         headers = self._headers | dict(request.settings.extra_headers)
         debug = _log.isEnabledFor(logging.DEBUG)

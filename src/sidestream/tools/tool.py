@@ -278,9 +278,12 @@ def tool(
         function = function.__func__ if isinstance(function, staticmethod) else function
         if inspect.isclass(function) or isinstance(function, Tool) or not callable(function):
             raise UsageError(f"a tool is made from a function, not from {function!r}")
-        read = signature_of(function, Context, names)
         code = function.func if isinstance(function, functools.partial) else function
         called = getattr(code, "__name__", type(code).__name__) if name is None else name
+        try:
+            read = signature_of(function, Context, names)
+        except UsageError as error:
+            raise UsageError(f"tool {called}: {error}") from error
         text = read.description if description is None else description
         return _made(function, read, called, text, main, examples, traits)
 

@@ -69,7 +69,7 @@ def main() -> int:
     print(table(rows))
     missed = [row for row in rows if row.ok is False]
     if missed:
-        print(f"\nmissed:\n{table(missed)}\non a busy machine, run it again", file=sys.stderr)
+        print(f"\nmissed:\n{table(missed)}\non a busy machine, run it again")
     return int(given.strict and bool(missed))
 
 

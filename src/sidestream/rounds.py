@@ -87,6 +87,7 @@ class Rounds:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._limits, self._dialect = plan.limits, plan.dialect
+        plan.history.untrusted.read = self._calls_in
         self._names: dict[str, str] = {}  # call id → the tool it named
         self._failed: str | None = None
         self._chosen = self._started = False
@@ -143,6 +144,14 @@ class Rounds:
             except TimeoutError:
                 run.emit(Note("not_closed", {"seconds": self._limits.closing}))
             self._tell_failures(failed, told)
+
+    def _calls_in(self, text: str) -> list[ToolCall]:
+        """The blocks that this dialect reads in a text which nobody may call from."""
+        if not self._dialect.markers:
+            return []
+        parser = self._dialect.parser((), fences="live")
+        events = [*parser.feed(text), *parser.close("end")]
+        return [event.call for event in events if isinstance(event, CallClosed)]
 
     def _tell_failures(self, failed: Sequence[tuple[str, str]], start: int) -> int:
         for source, error in failed[start:]:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+
+from sidestream.messages import ToolCall
 
 __all__ = ["JOINER", "Untrusted", "escape", "fingerprint", "neutralise", "restore"]
 
@@ -62,20 +64,38 @@ def fingerprint(text: str) -> str:
 
 
 class Untrusted:
-    """The untrusted texts of one session, kept as fingerprints."""
+    """The untrusted texts of one session, kept as fingerprints, and the calls that a reader finds in them.
 
-    __slots__ = ("_texts",)
+    `read` gives the calls in a text, for every enabled format; with it a block is known again also where it was
+    written differently (other quotes, another element for the same argument).
+    """
+
+    __slots__ = ("_calls", "_texts", "read")
 
     def __init__(self) -> None:
         self._texts: list[str] = []
+        self._calls: set[str] = set()
+        self.read: Callable[[str], Iterable[ToolCall]] = _no_calls
 
     def add(self, text: str) -> None:
         """Remember `text`."""
         print_ = fingerprint(text)
-        if print_:
-            self._texts.append(print_)
+        if not print_:
+            return
+        self._texts.append(print_)
+        for version in {text, html.unescape(_unescaped(text))}:
+            self._calls.update(map(_gist, self.read(version)))
 
-    def holds(self, raw: str) -> bool:
-        """True if the block `raw`, however disguised, stands in one of the texts."""
-        print_ = fingerprint(raw)
-        return bool(print_) and any(print_ in text for text in self._texts)
+    def holds(self, call: ToolCall) -> bool:
+        """True if the block that `call` was read from stands in one of the texts, however disguised."""
+        print_ = fingerprint(call.raw)
+        return _gist(call) in self._calls or (bool(print_) and any(print_ in text for text in self._texts))
+
+
+def _no_calls(text: str) -> Iterable[ToolCall]:
+    return ()
+
+
+def _gist(call: ToolCall) -> str:
+    """The same for calls of one tool with the same values, whatever their arguments are called."""
+    return "\n".join([call.name, *sorted(fingerprint(str(value)) for value in call.args.values())])

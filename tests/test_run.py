@@ -928,3 +928,45 @@ def test_the_same_call_written_differently_is_an_echo_too(written, turned):
     other = said.replace(">x<", ">y<").replace('"x"', '"y"').replace("[x]", "[y]")
     run = perform(Script(['<tool name="page"/>'], [other], ["x"], dialect="tinyrag"), [echo, page])
     assert [result(run, n).status for n in (0, 1)] == ["ok", "ok"]
+
+
+def test_a_tool_starts_in_the_middle_of_a_burst():
+    seen = []
+
+    @ss.tool
+    async def look() -> str:
+        seen.append(sum(isinstance(event, ss.Text) for _, _, event in runs[0].events))
+        return ""
+
+    runs = []
+
+    async def act(run):
+        runs.append(run)
+        await run.result()
+
+    perform(Script([call("look"), *["x"] * 1000], ["y"]), [look], act)
+    assert seen[0] <= 1, "it had to wait for deltas that were there already"
+
+
+def test_a_burst_without_calls_still_gives_others_their_turn():
+    turns = []
+
+    async def act(run):
+        async def tick():
+            while run.reason is None:
+                turns.append(1)
+                await asyncio.sleep(0)
+
+        ticking = asyncio.create_task(tick())
+        await run.result()
+        await ticking
+
+    perform(Script(["x"] * 1000), act=act)
+    assert len(turns) >= 1000 // 64
+
+
+def test_nothing_is_taken_in_after_the_end():
+    run = perform(Script(["a"]))
+    before = len(run.events)
+    run.emit(ss.Note("late", 1))
+    assert len(run.events) == before

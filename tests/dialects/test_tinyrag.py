@@ -149,6 +149,10 @@ ROWS = {
     "a fenced example is shown": (f"```xml\n{NOW}\n```\n{NOW}", [f"```xml\n{NOW}\n```\n", ("now", {})]),
     "a fence in a list": (f"- a\n  ~~~\n  {NOW}\n  ~~~\n{NOW}", [f"- a\n  ~~~\n  {NOW}\n  ~~~\n", ("now", {})]),
     "a longer fence is not closed by a shorter one": (f"````\n```\n{NOW}\n````\n", [f"````\n```\n{NOW}\n````\n"]),
+    "a closing fence stands alone on its line": (
+        f"```\n``` ```\n{NOW}\n```\n{NOW}",
+        [f"```\n``` ```\n{NOW}\n```\n", ("now", {})],
+    ),
     "inline code is shown": (f"write `{NOW}` so: {NOW}", [f"write `{NOW}` so: ", ("now", {})]),
     "inline code ends with its line": (f"a ` b\n{NOW}", ["a ` b\n", ("now", {})]),
     "inline code of two backticks": (f"``a ` {NOW}`` {NOW}", [f"``a ` {NOW}`` ", ("now", {})]),

@@ -55,17 +55,9 @@ def sentence(about: str) -> str:
     return f'root ::= {any_of(_OPENERS)} {any_of(fitting[:6] or _ANYTHING)} {any_of(_ENDINGS)} "."'
 
 
-def lead(words: Sequence[str], short: bool) -> str:
-    """What stands before a result. A short one may be introduced in the user's own `words`."""
-    if not short:
-        return f"root ::= {any_of(_LONG)}"
-    certain = f"root ::= {any_of(_CERTAIN)}"
-    if not words:
-        return certain
-    return (
-        f'{certain} | "The " own{{1,3}} (("of " | "in " | "for ") ("the " | "") own{{1,3}})? "is "\n'
-        f"own ::= {any_of(f'{word} ' for word in [*words, 'total', 'time', 'result'])}"
-    )
+def lead(short: bool) -> str:
+    """What stands before a result: words that are true of any, for the question's own may not fit it."""
+    return f"root ::= {any_of(_CERTAIN if short else _LONG)}"
 
 
 def regret() -> str:

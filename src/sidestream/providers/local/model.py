@@ -21,7 +21,7 @@ from sidestream.events import AnyDelta, CallDelta, Stop, TextDelta
 from sidestream.messages import Usage
 from sidestream.providers.local import files, grammar, turn
 from sidestream.providers.local.child import Child
-from sidestream.providers.local.router import questions, route
+from sidestream.providers.local.router import missing, questions, route
 from sidestream.providers.provider import Request
 
 __all__ = ["Local"]
@@ -156,7 +156,8 @@ class _Round:
         asked = questions(text, request.tools)
         async with aclosing(self._child.ask("similar", texts=asked.texts, examples=asked.examples)) as said:
             table = [row async for line in said for row in line["rows"]]
-        return turn.calling(request, route(asked, table, request.settings.tool_choice)[:_MOST_CALLS])
+        choices = route(asked, table, request.settings.tool_choice)[:_MOST_CALLS]
+        return turn.lacking() if not choices and missing(asked, table) else turn.calling(request, choices)
 
     async def _written(self, step: turn.Write, messages: list[dict[str, str]]) -> AsyncGenerator[str, None]:
         settings = self._request.settings

@@ -16,13 +16,14 @@ from sidestream.messages import ToolSpec
 from sidestream.providers.local.arguments import Offer, offer
 from sidestream.providers.local.clauses import pieces, starters, states
 from sidestream.providers.local.sums import OPERATORS, cued
-from sidestream.providers.local.utterances import LOOKUP, NOTHING
+from sidestream.providers.local.utterances import ELSEWHERE, LOOKUP, NOTHING
 
-__all__ = ["Choice", "Questions", "questions", "route"]
+__all__ = ["Choice", "Questions", "missing", "questions", "route"]
 
 _LOOKED_AT = 600  # a longer message is one request
 _LEAST = 0.2  # a whole message below this asks for no tool
 _LEAST_BARE = 0.36  # a call without arguments must be clearer: anything could be one
+_LEAST_MISSING = 0.45  # closer than this to a request that some other tool would serve: it is one
 _LEAST_PIECE = 0.26  # a part of one must be clearer
 _DOCUMENTS = re.compile(r"\b(?:knowledge|documents?|documentation|handbook|manual|wiki)\b", re.IGNORECASE)
 _TELLING = 0.06  # a word that only this tool's examples use
@@ -57,7 +58,7 @@ def questions(text: str, specs: Sequence[ToolSpec]) -> Questions:
     cut = pieces(text, begins) if len(text) <= _LOOKED_AT else ()
     parts = [part for part in (_TRAILING.sub("", part).strip() for part in cut) if part]
     examples = [entry for spec in specs for entry in _utterances(spec)]
-    examples += [*NOTHING, *[entry for entries in OPERATORS.values() for entry in entries]]
+    examples += [*NOTHING, *_elsewhere(specs), *[entry for entries in OPERATORS.values() for entry in entries]]
     texts = [text.strip(), *(parts[:6] if len(parts) > 1 else [])]
     return Questions(texts, list(dict.fromkeys(examples)), tuple(specs))
 
@@ -69,6 +70,13 @@ _STEM = 5
 
 def _stems(text: str) -> set[str]:
     return {word.lower()[:_STEM] for word in _WORDS.findall(text)}
+
+
+def _elsewhere(specs: Sequence[ToolSpec]) -> list[str]:
+    """Utterances that need a tool which is not here: topics that no offered tool speaks of."""
+    said = [entry for spec in specs for entry in (spec.name.replace("_", " "), *_utterances(spec))]
+    spoken = {stem for entry in said for stem in _stems(entry)}
+    return [entry for words, entries in ELSEWHERE if not spoken & _stems(" ".join(words)) for entry in entries]
 
 
 def _telling(specs: Sequence[ToolSpec]) -> list[frozenset[str]]:
@@ -101,7 +109,8 @@ def _operators(text: str, row: Mapping[str, float]) -> list[str]:
 def _best(text: str, row: Mapping[str, float], specs: Sequence[ToolSpec], force: bool) -> _Scored:
     """The best tool for one text, or the class of no tool."""
     operators = _operators(text, row)
-    best = _Scored(-1.0 if force else _near(row, NOTHING), None, Offer([]))
+    nothing = max(_near(row, NOTHING), _near(row, _elsewhere(specs)))
+    best = _Scored(-1.0 if force else nothing, None, Offer([]))
     words = _stems(text)
     for spec, telling in zip(specs, _telling(specs), strict=True):
         found = offer(spec, text, operators)
@@ -138,6 +147,13 @@ def route(asked: Questions, table: Sequence[Sequence[float]], choice: str | None
     if clear and clear[0].score > whole.score and whole.spec is not clear[0].spec:
         return _distinct(clear)
     return _distinct([whole]) if whole.score >= _LEAST or force else []
+
+
+def missing(asked: Questions, table: Sequence[Sequence[float]]) -> bool:
+    """True if the message asks for what only a tool could know or do, and none such is offered."""
+    row = dict(zip(asked.examples, table[0], strict=True))
+    near = _near(row, _elsewhere(asked.specs))
+    return near >= _LEAST_MISSING and near > _near(row, NOTHING)
 
 
 def _distinct(scored: Sequence[_Scored]) -> list[Choice]:

@@ -28,11 +28,6 @@ _REASON = 300  # characters of a failure's reason
 _MEMORY = 3_000  # characters of earlier conversation the model reads
 _SYSTEM = "You are a helpful assistant. Answer briefly."
 _EXCEPTION = re.compile(r"^(?:\w+\.)*\w+(?:Error|Exception): ")  # the message says more than the class
-_WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_EMPTY_WORDS = """a an the is are was were be do does did what what's who which when where why how many much
-please me my i you can could would will tell give show and or to it this that if at on by from with about as
-there have has"""
-_EMPTY = frozenset(_EMPTY_WORDS.split())
 
 
 class Say(NamedTuple):
@@ -117,15 +112,21 @@ def calling(request: Request, choices: Sequence[Choice]) -> list[Step]:
     return steps[:-1]
 
 
+def lacking() -> list[Step]:
+    """The whole answer where only a tool that is not here could know: nothing is made up."""
+    return [Write(grammar.regret(), most=12), Say("I have no tool here that could find that out or do it.")]
+
+
 def answering(request: Request) -> list[Step]:
     """The closing answer: one paragraph for each result."""
-    asked = [word for word in _WORD.findall(question(request)) if word.lower() not in _EMPTY]
     steps: list[Step] = []
     for at, (call, result) in enumerate(found := pending(request)):
         steps += [Say("\n")] if at else []
         name = call.name if call else "tool"
         if result.status in ("ok", "duplicate"):
-            steps += _told(neutralise(result.text.strip(), request.dialect.markers), asked, len(found) == 1)
+            about = _about(call) if len(found) > 1 else ""
+            steps += [Say(neutralise(about, request.dialect.markers))] if about else []
+            steps += _told(neutralise(result.text.strip(), request.dialect.markers))
         else:
             steps += [
                 Write(grammar.regret(), most=12),
@@ -137,12 +138,18 @@ def answering(request: Request) -> list[Step]:
     ]
 
 
-def _told(text: str, asked: Sequence[str], alone: bool) -> list[Step]:
+def _about(call: ToolCall | None) -> str:
+    """Which of several requests a result answers: by what was asked of the tool."""
+    value = next(iter(call.args.values()), "") if call else ""
+    return f"{value}: " if isinstance(value, str) and 0 < len(value) <= _SHORT and "\n" not in value else ""
+
+
+def _told(text: str) -> list[Step]:
     if not text:
         return [Say("The tool ran and returned nothing.")]
     short = len(text) <= _SHORT and "\n" not in text and text[-1] not in ".!?"
     shown = _cut(text, _SHOWN)
-    lead = Write(grammar.lead(asked if alone else (), short), most=24)
+    lead = Write(grammar.lead(short), most=24)
     return [lead, Say(f"{shown}." if short else shown)]
 
 

@@ -2,12 +2,13 @@
 
 `NOTHING` needs no tool: small talk, thanks, opinions, creative wishes, general knowledge. `LOOKUP` asks for
 what only somebody's own documents can say; it stands in for tools that search such documents, because
-few examples cannot cover what the documents are about.
+few examples cannot cover what the documents are about. `ELSEWHERE` asks for what only some other tool could
+know or do: a row for each topic, with words by which an offered tool is known to be about that topic.
 """
 
 from __future__ import annotations
 
-__all__ = ["LOOKUP", "NOTHING"]
+__all__ = ["ELSEWHERE", "LOOKUP", "NOTHING"]
 
 NOTHING: tuple[str, ...] = (
     "Hi there!",
@@ -97,4 +98,55 @@ LOOKUP: tuple[str, ...] = (
     "Is parking free for staff according to the rules?",
     "What does our contract say about late payment?",
     "Who do I contact about an invoice in our team?",
+)
+
+ELSEWHERE: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (
+        ("weather", "forecast"),
+        (
+            "What's the weather like in London?",
+            "Will it rain in Madrid tomorrow?",
+            "How warm is it outside in Rome?",
+            "What's the temperature in Stockholm right now?",
+        ),
+    ),
+    (
+        ("news", "headline"),
+        ("What's in the news today?", "Tell me the latest headlines", "What happened in the world this week?"),
+    ),
+    (
+        ("price", "stock", "exchange", "shop"),
+        (
+            "What's the share price of Apple today?",
+            "How much does a flight to Berlin cost?",
+            "What is the dollar worth in euros at the moment?",
+        ),
+    ),
+    (
+        ("birth", "calendar"),
+        (
+            "How old is a person born in 1985?",
+            "How many days are there between 1 May and 9 July?",
+            "How many weeks until Christmas?",
+            "What date is it three weeks from now?",
+        ),
+    ),
+    (
+        ("sport", "match", "game", "league"),
+        ("Who won the game last night?", "What's the score of the match?", "When does the team play next?"),
+    ),
+    (
+        ("train", "bus", "timetable", "schedule", "opening"),
+        ("When does the next train to Paris leave?", "What time does the supermarket open?", "Is my flight on time?"),
+    ),
+    (
+        ("email", "mail", "alarm", "reminder", "music", "light"),
+        (
+            "Send an email to my boss",
+            "Set an alarm for seven in the morning",
+            "Remind me to call the dentist",
+            "Play some music",
+            "Turn off the lights",
+        ),
+    ),
 )

@@ -125,6 +125,40 @@ async def test_an_answer_says_the_result_or_why_there_is_none_and_no_other_numbe
 
 
 @pytest.mark.usefixtures("model")
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Will it snow in Zurich tomorrow?",
+        "What's the weather in Paris?",
+        "Tell me today's news",
+        "How old is someone born in 1990?",
+        "Who won the match yesterday?",
+    ],
+)
+async def test_where_no_tool_fits_the_answer_says_so_and_makes_nothing_up(question: str, asked: Any) -> None:
+    async with Local() as local:
+        request = Request((user(question),), dialects.get("tinyrag"), tools=asked.specs)
+        answer = said(await deltas(local, request))
+    assert "no tool" in answer
+    assert not any(char.isdigit() for char in answer)
+
+
+@pytest.mark.usefixtures("model")
+async def test_a_tool_about_the_topic_is_still_chosen(asked: Any) -> None:
+    @ss.tool
+    async def weather(city: str) -> str:
+        """Current weather of a city."""
+        return "sunny"
+
+    async with Local() as local:
+        request = Request(
+            (user("What's the weather in Paris?"),), dialects.get("tinyrag"), tools=(*asked.specs, weather.spec)
+        )
+        answer = said(await deltas(local, request))
+    assert '<tool name="weather"><city>Paris</city></tool>' in answer
+
+
+@pytest.mark.usefixtures("model")
 async def test_a_whole_turn_runs_two_tools_and_answers_with_both_results(asked: Any) -> None:
     async with ss.Engine("local", asked.shelf) as engine:
         answer = await engine.ask("What is 9 * 9, and how many words are in 'red green blue'?")

@@ -135,6 +135,8 @@ class _Round:
                     async with aclosing(self._written(step, messages)) as texts:
                         async for text in texts:
                             yield _delta(text, step.slot)
+                            if step.slot < 0 and turn.repeats(self._said):
+                                break
         for slot in sorted(opened):
             yield CallDelta(slot, done=True)
         yield Stop("length" if self._finish == "length" else "tools" if opened else "end", self._usage)

@@ -30,6 +30,10 @@ _SYSTEM = "You are a helpful assistant. Answer briefly."
 _EXCEPTION = re.compile(r"^(?:\w+\.)*\w+(?:Error|Exception): ")  # the message says more than the class
 
 
+_SENTENCE = re.compile(r"[^.!?]+[.!?]")
+_SHORTEST = 12  # characters; a shorter sentence may well be said twice
+
+
 class Say(NamedTuple):
     """Certain text."""
 
@@ -110,6 +114,14 @@ def calling(request: Request, choices: Sequence[Choice]) -> list[Step]:
             steps += [Write(f"root ::= {grammar.any_of(middles)}", most, slot), Say(tail, slot)]
         steps.append(Say("\n"))
     return steps[:-1]
+
+
+def repeats(said: str) -> bool:
+    """True if the sentence that has just ended was said before: a small model then goes on for ever."""
+    if not said.rstrip().endswith((".", "!", "?")):
+        return False
+    *before, last = [part.strip() for part in _SENTENCE.findall(said)] or [""]
+    return len(last) > _SHORTEST and last in before
 
 
 def lacking() -> list[Step]:

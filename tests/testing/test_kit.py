@@ -133,3 +133,37 @@ def test_the_fixtures_work(pytester):
         """
     )
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(passed=3)
+
+
+def test_tools_never_hold_up_the_stream():
+    def make(model, tool):
+        return ss.Engine(model, [tool], limits=ss.Limits(tool_timeout=5)).run("go")
+
+    run(laws.tools_never_hold_up_the_stream(make))
+
+    def hasty(model, tool):
+        slow = Script([ss.CallDelta(0, "a", "never", "{}", True), 9.0, "late"], ["x"])
+        return make(slow, tool)
+
+    with pytest.raises(AssertionError, match="only this was said"):
+        run(laws.tools_never_hold_up_the_stream(hasty))
+
+
+def test_nothing_is_left_behind_by_a_run_that_is_left():
+    import asyncio
+
+    async def left():
+        with pytest.raises(LookupError):
+            async with ss.Engine(Script(["a", 9, "b"])).run("go"):
+                raise LookupError
+
+    async def leaky():
+        leaky.task = asyncio.create_task(asyncio.sleep(9))
+
+    async def main():
+        await laws.nothing_is_left_behind(left)
+        with pytest.raises(AssertionError, match="left behind"):
+            await laws.nothing_is_left_behind(leaky)
+        leaky.task.cancel()
+
+    run(main())

@@ -6,8 +6,9 @@ the laws in docs/explanation/laws.md. They are pure but for `provider` and `jour
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from types import FrameType
 from typing import Any
@@ -20,6 +21,7 @@ from sidestream.events import (
     AnyEvent,
     CallArgs,
     CallClosed,
+    CallDelta,
     CallOpened,
     CallRejected,
     Hidden,
@@ -36,7 +38,9 @@ from sidestream.events import (
 from sidestream.fold import fold
 from sidestream.messages import ToolCall, ToolSpec, clean
 from sidestream.providers.provider import Provider, Request
+from sidestream.providers.script import Script
 from sidestream.run import Run
+from sidestream.tools.tool import AnyTool, tool
 
 __all__ = [
     "chunks_do_not_matter",
@@ -44,12 +48,14 @@ __all__ = [
     "every_call_is_answered_once",
     "journal_keeps",
     "merged",
+    "nothing_is_left_behind",
     "nothing_is_lost",
     "nothing_waits_in_vain",
     "parse",
     "provider_streams",
     "replay_is_truth",
     "said",
+    "tools_never_hold_up_the_stream",
     "untrusted_text_is_inert",
     "writes_what_it_reads",
 ]
@@ -207,6 +213,34 @@ def every_call_is_answered_once(events: Sequence[Stamped]) -> None:
     last = bare[-1]
     if isinstance(last, RunFinished) and last.reason != "waiting":
         assert closed == answered, f"never answered: {sorted(closed - answered)}"
+
+
+async def tools_never_hold_up_the_stream(make: Callable[[Provider, AnyTool], Run]) -> None:
+    """Law 7: `make(model, tool)` gives a run of a model that calls the tool and goes on writing; with a tool that
+    never returns, its text flows to the end. Run it on a virtual clock, or with a short timeout."""
+
+    async def never() -> str:
+        """Never returns."""
+        await asyncio.Event().wait()
+        return ""
+
+    words = [f"word {number} " for number in range(100)]
+    model = Script([CallDelta(0, "a", "never", "{}", True), *words], ["after"])
+    async with make(model, tool(never)) as run:
+        async for event in run:
+            if isinstance(event, ToolFinished):
+                break
+        before = "".join(stamped.event.text for stamped in run.events if isinstance(stamped.event, Text))
+    assert before == "".join(words), f"while the tool ran, only this was said: {before[-40:]!r}"
+
+
+async def nothing_is_left_behind(play: Callable[[], Awaitable[Any]]) -> None:
+    """Law 9: after `play()`, which enters and leaves runs in whatever way, no task is there that was not before.
+    What `play` raises on its way is for it to catch."""
+    before = asyncio.all_tasks()
+    await play()
+    left = asyncio.all_tasks() - before
+    assert not left, f"tasks left behind: {left}"
 
 
 def replay_is_truth(run: Run, before: int = 0) -> None:

@@ -151,9 +151,12 @@ def answering(request: Request) -> list[Step]:
 
 
 def _about(call: ToolCall | None) -> str:
-    """Which of several requests a result answers: by what was asked of the tool."""
-    value = next(iter(call.args.values()), "") if call else ""
-    return f"{value}: " if isinstance(value, str) and 0 < len(value) <= _SHORT and "\n" not in value else ""
+    """Which of several requests a result answers: the tool, and what was asked of it."""
+    if call is None:
+        return ""
+    value = str(next(iter(call.args.values()), ""))
+    shown = f" {value}" if 0 < len(value) <= _SHORT and "\n" not in value else ""
+    return f"{call.name.replace('_', ' ')}{shown}: "
 
 
 def _told(text: str) -> list[Step]:

@@ -26,6 +26,9 @@ SHAPE = re.compile(r"\w+day, \d{1,2} \w+ \d{4}, \d\d:\d\d:\d\d \([^,]+, UTC[+-]\
         ("EST", "America/New_York"),
         ("Mumbai", "Asia/Kolkata"),
         ("UTC", "UTC"),
+        ("São Paulo", "America/Sao_Paulo"),
+        ("Zürich", "Europe/Zurich"),
+        ("Bogotá", "America/Bogota"),
     ],
 )
 def test_a_place_has_a_zone(name: str, zone: str) -> None:

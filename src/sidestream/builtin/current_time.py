@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
@@ -82,7 +83,9 @@ class ZoneError(ValueError):
 
 
 def _folded(name: str) -> str:
-    return " ".join(name.casefold().replace("_", " ").replace(".", "").split())
+    """Without case, accents, underscores and full stops: `São Paulo` is `sao paulo`."""
+    plain = "".join(char for char in unicodedata.normalize("NFKD", name) if not unicodedata.combining(char))
+    return " ".join(plain.casefold().replace("_", " ").replace(".", "").split())
 
 
 @cache
@@ -136,6 +139,8 @@ EXAMPLES = (
     "time zone of Berlin, current hour",
     "today's weekday",
     "the date and time please",
+    "Is it past noon in Lima or still morning?",
+    "What is the UTC offset of Cairo?",
 )
 
 

@@ -68,7 +68,7 @@ async def test_broken_weights_are_a_provider_error_and_leave_no_process(tmp_path
     async with local:
         with pytest.raises(ProviderError, match="local model"):
             await local.load()
-    with pytest.raises(ProviderError, match="run `sidestream local pull`"):
+    with pytest.raises(ProviderError, match=r"none\.gguf: this path does not exist$"):
         await deltas(Local(tmp_path / "none.gguf"), request("hi", asked))
 
 
@@ -76,7 +76,7 @@ async def test_broken_weights_are_a_provider_error_and_leave_no_process(tmp_path
 async def test_the_router_answers_the_questions_and_unseen_ones(asked: Any) -> None:
     async with Local() as local:
         child = await local._running()
-        for name, most_wrong in (("questions", 4), ("unseen", 18)):
+        for name, most_wrong in (("questions", 4), ("unseen", 18), ("traps", 1)):
             wrong = []
             for question in asked.questions(name):
                 compared = questions(question["question"], asked.specs)
@@ -133,6 +133,8 @@ async def test_an_answer_says_the_result_or_why_there_is_none_and_no_other_numbe
         "Tell me today's news",
         "How old is someone born in 1990?",
         "Who won the match yesterday?",
+        "How many days are between 3 March and 9 June?",
+        "What's the temperature in Oslo?",
     ],
 )
 async def test_where_no_tool_fits_the_answer_says_so_and_makes_nothing_up(question: str, asked: Any) -> None:
@@ -144,16 +146,16 @@ async def test_where_no_tool_fits_the_answer_says_so_and_makes_nothing_up(questi
 
 
 @pytest.mark.usefixtures("model")
-async def test_a_tool_about_the_topic_is_still_chosen(asked: Any) -> None:
-    @ss.tool
+@pytest.mark.parametrize("question", ["What's the weather in Paris?", "Will it rain in Paris tomorrow?"])
+@pytest.mark.parametrize("examples", [(), ("How is the weather in Rome?", "Is it cold in Oslo?")])
+async def test_a_tool_about_the_topic_is_still_chosen(question: str, examples: tuple[str, ...], asked: Any) -> None:
+    @ss.tool(examples=examples)
     async def weather(city: str) -> str:
         """Current weather of a city."""
         return "sunny"
 
     async with Local() as local:
-        request = Request(
-            (user("What's the weather in Paris?"),), dialects.get("tinyrag"), tools=(*asked.specs, weather.spec)
-        )
+        request = Request((user(question),), dialects.get("tinyrag"), tools=(*asked.specs, weather.spec))
         answer = said(await deltas(local, request))
     assert '<tool name="weather"><city>Paris</city></tool>' in answer
 

@@ -51,6 +51,19 @@ def test_a_message_is_cut_where_a_request_could_begin(text: str, parts: list[str
         ("A 60 dollar coat is 25% off", "60 - 25%"),
         ("half of 50", "50 / 2"),
         ("8 factorial", "factorial(8)"),
+        ("two hundred and fifty times 12", "250 * 12"),
+        ("a hundred and twenty divided by 4", "120 / 4"),
+        ("one thousand two hundred plus 7", "1200 + 7"),
+        ("2.5 million minus 300 thousand", "2500000 - 300000"),
+        ("5 minus two and a half", "5 - 2.5"),
+        ("5 factorial plus the 3rd root of 27", "factorial(5) + 27 ^ (1 / 3)"),
+        ("the square root of 16 plus 5 squared", "sqrt(16) + 5 ^ 2"),
+        ("Multiply 3 by 4 and add 5", "(3 * 4) + 5"),
+        ("Add 3 and 4, then multiply by 2", "(3 + 4) * 2"),
+        ("half of 50 plus 3", "50 / 2 + 3"),
+        ("three quarters of 80", "3 / 4 of 80"),
+        ("A jacket costs 89 dollars and is reduced by 30 percent.", "89 - 30%"),
+        ("It rose by 10 percent from 50 euros", "50 + 10%"),
     ],
 )
 def test_a_written_expression_is_found(text: str, expression: str) -> None:
@@ -149,6 +162,19 @@ TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 )
 def test_each_parameter_is_filled_from_the_message(tool: ToolSpec, text: str, args: dict[str, Any]) -> None:
     assert offer(tool, text).args[0] == args
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A shirt costs 40 euros, 20% off, plus 10% tax",
+        "I have 3 boxes with 4 apples and eat 2. How many are left?",
+        "What is log base 2 of 8?",
+        "7 liters per 100 km, how much for 300 km?",
+    ],
+)
+def test_an_expression_that_would_leave_something_out_is_not_offered(text: str) -> None:
+    assert offer(TOOLS[0].spec, text).args == []
 
 
 def test_a_required_parameter_that_the_message_cannot_fill_makes_the_tool_impossible() -> None:

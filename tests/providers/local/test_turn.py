@@ -108,3 +108,10 @@ def test_wordpiece_takes_the_longest_piece_and_folds_case_and_accents() -> None:
     assert pieces.encode("Streaming Café!") == [1, 3, 4, 6, 7, 2]
     assert pieces.encode("streams 漢 zebra") == [1, 3, 5, 8, 0, 2]
     assert len(pieces.encode("stream " * 999)) == 128
+
+
+def test_several_results_are_told_apart_by_what_was_asked() -> None:
+    answer = certain(turn.answering(request(("ok", "1"), ("ok", ""))))
+    assert answer == "For x, 1.\nFor x, the tool ran and returned nothing."
+    assert '"the answer is "' in grammar.lead(short=True, follows=True)
+    assert '"The answer is "' in grammar.lead(short=True)

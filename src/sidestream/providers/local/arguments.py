@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 from sidestream.messages import ToolSpec
 from sidestream.providers.local import measures, spans, sums
+from sidestream.providers.local.spoken import accounts
 
-__all__ = ["Offer", "offer"]
+__all__ = ["Offer", "offer", "reckons"]
 
 _MOST = 12  # combinations
 _LOOKED_AT = 600  # characters of a message that are searched for arguments
@@ -76,8 +77,16 @@ def _kind(name: str, schema: Mapping[str, Any]) -> str:
     return next((kind for kind, pattern in _KINDS if re.search(pattern, about)), "topic")
 
 
+def reckons(spec: ToolSpec) -> bool:
+    """True if the tool takes an arithmetic expression."""
+    return any(isinstance(rule, dict) and _kind(name, rule) == "arithmetic" for name, rule in spec.properties.items())
+
+
 def _arithmetic(request: _Text) -> list[str]:
-    return sums.written(request.text)[:1] or sums.stories(request.text, request.operators)[:1]
+    """The likeliest expression that leaves nothing out; a wrong answer is worse than none."""
+    found = sums.written(request.text) or sums.stories(request.text, request.operators)
+    whole = [expression for expression in found if accounts(expression, sums.undated(request.text))]
+    return whole[:1] or sums.asked_alone(request.text)[:1]
 
 
 def _quantity(request: _Text) -> list[str]:

@@ -55,9 +55,11 @@ def sentence(about: str) -> str:
     return f'root ::= {any_of(_OPENERS)} {any_of(fitting[:6] or _ANYTHING)} {any_of(_ENDINGS)} "."'
 
 
-def lead(short: bool) -> str:
+def lead(short: bool, follows: bool = False) -> str:
     """What stands before a result: words that are true of any, for the question's own may not fit it."""
-    return f"root ::= {any_of(_CERTAIN if short else _LONG)}"
+    leads = _CERTAIN if short else _LONG
+    lower = [text if text.startswith("I ") else text[0].lower() + text[1:] for text in leads]
+    return f"root ::= {any_of(lower if follows else leads)}"
 
 
 def regret() -> str:

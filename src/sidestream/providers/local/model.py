@@ -27,7 +27,7 @@ from sidestream.providers.provider import Request
 __all__ = ["Local"]
 
 _CONTEXT = 4_096
-_MOST_TOKENS = 256
+_MOST_TOKENS = 120
 _MOST_CALLS = 3
 
 
@@ -53,10 +53,12 @@ class Local:
         missing = [name for name in files.PACKAGES if importlib.util.find_spec(name) is None]
         if missing:
             raise ProviderError(files.not_installed(missing))
+        if self._weights is not None and not self._weights.is_file():
+            what = "is not a file" if self._weights.exists() else "does not exist"
+            raise ProviderError(f"the weights {self._weights}: this path {what}")
         weights = self._weights or files.find_weights()
-        if weights is None or not weights.is_file():
-            what = f"no weights at {self._weights}" if self._weights else "the local model is not here yet"
-            raise ProviderError(f"{what}: run `sidestream local pull`")
+        if weights is None:
+            raise ProviderError("the local model is not here yet: run `sidestream local pull`")
         embedder, tokenizer = files.find(files.EMBEDDER), files.find(files.TOKENIZER)
         if embedder is None or tokenizer is None:
             raise ProviderError("the local router's embedding model is not here yet: run `sidestream local pull`")

@@ -13,8 +13,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sidestream.messages import ToolSpec
-from sidestream.providers.local.arguments import Offer, offer
+from sidestream.providers.local.arguments import Offer, offer, reckons
 from sidestream.providers.local.clauses import pieces, starters, states
+from sidestream.providers.local.fit import misfit, stems, topics
+from sidestream.providers.local.spoken import accounts, operates
 from sidestream.providers.local.sums import OPERATORS, cued
 from sidestream.providers.local.utterances import ELSEWHERE, LOOKUP, NOTHING
 
@@ -28,6 +30,7 @@ _LEAST_PIECE = 0.26  # a part of one must be clearer
 _DOCUMENTS = re.compile(r"\b(?:knowledge|documents?|documentation|handbook|manual|wiki)\b", re.IGNORECASE)
 _TELLING = 0.06  # a word that only this tool's examples use
 _NAMED = 0.4  # the message names the tool
+_FEW = 5  # examples; a tool with fewer borrows those of its topic
 
 
 class Choice(NamedTuple):
@@ -49,7 +52,13 @@ def _utterances(spec: ToolSpec) -> list[str]:
     said = spec.description.strip().split("\n")[0]
     named = spec.name.replace("_", " ").replace("-", " ")
     own = LOOKUP if _DOCUMENTS.search(f"{named} {said}") else ()
-    return [*spec.examples, *own, said or named, *([named] if not spec.examples else [])]
+    lent = _lent(named) if len(spec.examples) < _FEW else ()
+    return [*spec.examples, *own, *lent, said or named, *([named] if not spec.examples else [])]
+
+
+def _lent(named: str) -> list[str]:
+    """What people ask of a tool of that name, where the tool itself gives few examples."""
+    return [entry for words, entries in ELSEWHERE if stems(named) & stems(" ".join(words)) for entry in entries]
 
 
 def questions(text: str, specs: Sequence[ToolSpec]) -> Questions:
@@ -64,25 +73,18 @@ def questions(text: str, specs: Sequence[ToolSpec]) -> Questions:
 
 
 _TRAILING = re.compile(r"(?:[\s,;]+(?:and|then|also|plus|but|as\s+well\s+as|&)\b)*[\s,;]*$", re.IGNORECASE)
-_WORDS = re.compile(r"[^\W\d_]+")
-_STEM = 5
-
-
-def _stems(text: str) -> set[str]:
-    return {word.lower()[:_STEM] for word in _WORDS.findall(text)}
 
 
 def _elsewhere(specs: Sequence[ToolSpec]) -> list[str]:
     """Utterances that need a tool which is not here: topics that no offered tool speaks of."""
-    said = [entry for spec in specs for entry in (spec.name.replace("_", " "), *_utterances(spec))]
-    spoken = {stem for entry in said for stem in _stems(entry)}
-    return [entry for words, entries in ELSEWHERE if not spoken & _stems(" ".join(words)) for entry in entries]
+    spoken = {stem for spec in specs for stem in topics(spec)}
+    return [entry for words, entries in ELSEWHERE if not spoken & stems(" ".join(words)) for entry in entries]
 
 
 def _telling(specs: Sequence[ToolSpec]) -> list[frozenset[str]]:
     """For each tool the words (their beginnings) that only its own utterances hold."""
-    held = [{stem for entry in _utterances(spec) for stem in _stems(entry)} for spec in specs]
-    common = {stem for entry in NOTHING for stem in _stems(entry)}
+    held = [{stem for entry in _utterances(spec) for stem in stems(entry)} for spec in specs]
+    common = {stem for entry in NOTHING for stem in stems(entry)}
     return [
         frozenset(own.difference(common, *(held[k] for k in range(len(held)) if k != at)))
         for at, own in enumerate(held)
@@ -111,13 +113,14 @@ def _best(text: str, row: Mapping[str, float], specs: Sequence[ToolSpec], force:
     operators = _operators(text, row)
     nothing = max(_near(row, NOTHING), _near(row, _elsewhere(specs)))
     best = _Scored(-1.0 if force else nothing, None, Offer([]))
-    words = _stems(text)
+    words = stems(text)
     for spec, telling in zip(specs, _telling(specs), strict=True):
         found = offer(spec, text, operators)
         if not found.args:
             continue
         named = _NAMED if "_" in spec.name and spec.name.lower() in text.lower() else 0.0
         score = _near(row, _utterances(spec)) + found.bonus + named + min(_TELLING * len(words & telling), 2 * _TELLING)
+        score -= misfit(spec, _utterances(spec), found.args[0], text)
         if not found.args[0] and score < _LEAST_BARE:
             continue
         if score > best.score:
@@ -142,15 +145,28 @@ def route(asked: Questions, table: Sequence[Sequence[float]], choice: str | None
         _best(text, row, specs, False) for text, row in zip(asked.texts[1:], rows[1:], strict=True) if not states(text)
     ]
     clear = [part for part in parts if part.spec is not None and part.score >= _LEAST_PIECE]
+    if whole.spec is not None and reckons(whole.spec) and all(part.spec is whole.spec for part in clear):
+        clear = []  # one expression holds it all
     if len(clear) > 1:
-        return _distinct(clear)
+        return _complete(_distinct(clear), asked.texts[1:])
     if clear and clear[0].score > whole.score and whole.spec is not clear[0].spec:
-        return _distinct(clear)
+        return _complete(_distinct(clear), asked.texts[1:])
     return _distinct([whole]) if whole.score >= _LEAST or force else []
+
+
+def _complete(choices: list[Choice], parts: Sequence[str]) -> list[Choice]:
+    """`choices` without sums, if a part of the message goes on reckoning and no call has its numbers."""
+    held = " ".join(str(value) for choice in choices for value in choice.args[0].values())
+    bound = [part for part in parts if operates(part) or (states(part) and part[-1] not in ".!?")]
+    if all(accounts(held, part) for part in bound):
+        return choices
+    return [choice for choice in choices if not reckons(choice.spec)]
 
 
 def missing(asked: Questions, table: Sequence[Sequence[float]]) -> bool:
     """True if the message asks for what only a tool could know or do, and none such is offered."""
+    if operates(asked.texts[0]) and any(reckons(spec) for spec in asked.specs):
+        return True  # a sum that no expression holds: the model would make one up
     row = dict(zip(asked.examples, table[0], strict=True))
     near = _near(row, _elsewhere(asked.specs))
     return near >= _LEAST_MISSING and near > _near(row, NOTHING)

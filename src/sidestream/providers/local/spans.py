@@ -57,7 +57,7 @@ _WHERE = re.compile(
 _NOT_OURS = "our|my|your|his|her|their|its|this|that|these|those|any|all|each|a|an|which|what"
 _NO_PLACE = """moment morning evening afternoon night day week month year time hours? minutes? seconds?
 present words? today now me my it utc"""
-_BREAKS = """right now please at and or today currently then is on if when as this tomorrow tonight
+_BREAKS = """yet already right now please at and or today currently then is on if when as this tomorrow tonight
 for to from time"""
 _NAME = r"[^\W\d_][\w.'’/-]*"
 _PLACE = re.compile(

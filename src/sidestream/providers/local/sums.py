@@ -10,23 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-__all__ = ["OPERATORS", "cued", "numbers", "stories", "written"]
+from sidestream.providers.local.spoken import NUMBER, accounts, inline, numbers, operates, plain
 
-_ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-sixteen seventeen eighteen nineteen"""
-_UNITS = {word: value for value, word in enumerate(_ONES.split())}
-_TENS_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_TENS = {word: 10 * value for value, word in enumerate(_TENS_WORDS.split(), 2)}
-_SPOKEN = re.compile(
-    rf"\b(?:(?P<tens>{'|'.join(_TENS)})(?:[\s-]+(?P<one>{'|'.join(list(_UNITS)[1:10])}))?"
-    rf"|(?P<unit>{'|'.join(_UNITS)}))"
-    r"(?:\s+(?P<scale>hundred|thousand|million))?\b",
-    re.IGNORECASE,
-)
-_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
-_SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "–": "-", "·": "*", "²": "^2", "³": "^3", "√": " sqrt "})
-_NUMBER = r"\d{1,40}(?:,\d{3}){0,10}(?:\.\d{1,40})?|\.\d{1,40}"
-_OPERAND = rf"(?:[$€£]\s*)?(?:{_NUMBER})(?:\s*(?:%|percent\b|per\s+cent\b))?"
+__all__ = ["OPERATORS", "asked_alone", "cued", "numbers", "stories", "undated", "written"]
+
+_OPERAND = rf"(?:[$€£]\s*)?(?:{NUMBER})(?:\s*(?:%|percent\b|per\s+cent\b))?"
 
 # Words between two operands that are operators.
 _BETWEEN: Sequence[tuple[str, str]] = (
@@ -42,7 +30,7 @@ _BETWEEN: Sequence[tuple[str, str]] = (
 )
 _RUN = re.compile(
     rf"(?:(?:sqrt|abs|round|floor|ceil|min|max|log10|log2|log|ln|exp|sin|cos|tan|factorial)\s*\(|[(]"
-    rf"|{_NUMBER}|pi\b"
+    rf"|{NUMBER}|pi\b"
     r"|\*\*|//|[-+*/^%!,)]|\bof\b|\s)+"
 )
 _OPERATOR_IN = re.compile(r"[-+*/^!]|%|\bof\b|\w\(")
@@ -57,13 +45,15 @@ _NAMED: Sequence[tuple[str, str]] = (
     (r"\b(N)\s+(?:goes?|go)\s+into\s+(N)", "{1} / {0}"),
     (r"\bdifference\s+(?:between|of)\s+(N)\s+and\s+(N)", "{high} - {low}"),
     (r"\bremainder\b[^\d]*(N)[^\d]*\bby\s+(N)", "{0} % {1}"),
-    (r"\b(?:square\s+)?root\s+of\s+(N)", "sqrt({0})"),
-    (r"\bcube\s+root\s+of\s+(N)", "{0} ^ (1 / 3)"),
     (r"\b(N)\s+squared|\bsquare\s+of\s+(N)", "{0} ^ 2"),
     (r"\b(N)\s+cubed|\bcube\s+of\s+(N)", "{0} ^ 3"),
     (r"\bfactorial\s+of\s+(N)|\b(N)\s+factorial", "factorial({0})"),
     (r"\b(?:increase|raise|grow|mark\s+up)[sd]?\s+(N)[^\d]*\bby\s+(P)", "{0} + {1}"),
     (r"\b(?:decrease|reduce|lower|discount|cut)[sd]?\s+(N)[^\d]*\bby\s+(P)", "{0} - {1}"),
+    (r"(N)[^%]*?\b(?:reduced|lowered|cut|discounted|decreased|fe?ll|drop\w*|falls|down)\s+by\s+(P)", "{0} - {1}"),
+    (r"(N)[^%]*?\b(?:increased|raised|rises|rose|grows|grew|goes\s+up|went\s+up)\s+by\s+(P)", "{0} + {1}"),
+    (r"\b(?:rises|rose|grew|increased?|up)\s+(?:by\s+)?(P)\s+from\s+(N)", "{1} + {0}"),
+    (r"\b(?:falls|fell|drop\w*|decreased?|down)\s+(?:by\s+)?(P)\s+from\s+(N)", "{1} - {0}"),
     (r"\badd\s+(P)\s+to\s+(N)", "{1} + {0}"),
     (r"\b(P)\s+(?:tip|interest|commission)\s+(?:on|for|of)[^\d]*(N)", "{0} of {1}"),
     (r"(N)[^\d]*?\b(?:tip|interest|commission)\s+of\s+(P)", "{1} of {0}"),
@@ -81,6 +71,12 @@ _COMPILED = [
     (re.compile(p.replace("(N)", f"({_OPERAND})").replace("(P)", f"({_PERCENT})"), re.IGNORECASE), template)
     for p, template in _NAMED
 ]
+_VERBS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+_THEN = re.compile(
+    r"(?:[,;.]\s*|\s)(?:and\s+)?(?:then\s+)?(?P<verb>add|subtract|(?:multiply|divide)(?:\s+(?:it|that|the\s+\w+))?\s+by)\s+"
+    rf"(?P<number>{_OPERAND})(?:\s+(?:to|from)\s+(?:it|that|the\s+\w+))?\s*[?.!]*$",
+    re.IGNORECASE,
+)
 _LISTED = re.compile(r"\b(?:add|adding|sum|total\s+of|sum\s+up|average|mean)\b", re.IGNORECASE)
 _AVERAGE = re.compile(r"\b(?:average|mean)\b", re.IGNORECASE)
 
@@ -131,26 +127,6 @@ _CUES: Mapping[str, str] = {
 }
 
 
-def _digits(match: re.Match[str]) -> str:
-    if match["unit"]:
-        value = _UNITS[match["unit"].lower()]
-    else:
-        value = _TENS[match["tens"].lower()] + _UNITS.get((match["one"] or "").lower(), 0)
-    return str(value * _SCALES.get((match["scale"] or "").lower(), 1))
-
-
-def _plain(text: str) -> str:
-    """Signs as ASCII; number words as digits, except a lone `one`, which mostly is a pronoun."""
-    spelled = _SPOKEN.sub(lambda match: match[0] if match[0].lower() == "one" else _digits(match), text)
-    return spelled.translate(_SIGNS)
-
-
-def numbers(text: str) -> list[str]:
-    """The numbers in `text`, as written, percent signs included."""
-    found = re.findall(rf"(?<![\w.])(?:{_NUMBER})(?:\s*%)?(?![\w]*[a-z]-?\d)", _plain(text))
-    return [number.replace(",", "").replace(" ", "") for number in found]
-
-
 def _trim(run: str) -> str:
     """`run` without what cannot begin or end an expression, brackets balanced."""
     before = ""
@@ -177,42 +153,54 @@ def _runs(text: str) -> list[str]:
 
 def _complete(run: str) -> bool:
     """True where operators and operands could make an expression; two numbers side by side cannot."""
+    if re.search(r"(?<![%\d\s])\s+of\b|(?<!/ )(?<![/\d.])\d+ of\b", run):
+        return False  # a part of a number needs a percentage or a fraction before it
     if re.search(r"[\d)]\s+[\d(]|,(?![^()]*\))", run.replace(" of ", "*")):
         return False
-    operands = len(re.findall(rf"{_NUMBER}|\bpi\b", run))
+    operands = len(re.findall(rf"{NUMBER}|\bpi\b", run))
     return operands > 1 or bool(re.search(r"\w\(|!", run))
 
 
 def written(text: str) -> list[str]:
     """Expressions that stand in `text`, written out or named; the best first."""
-    plain = _plain(text)
-    plain = re.sub(r"(?<=\d)\s*(?:percent|per\s+cent)\b", "%", plain, flags=re.IGNORECASE)
-    plain = re.sub(r"[$€£]\s*(?=\d)", "", plain)
-    spoken = plain
+    bare = re.sub(r"[$€£]\s*(?=\d)", "", plain(text))
+    spoken = inline(bare)
     for pattern, sign in _BETWEEN:
         spoken = re.sub(pattern, f" {sign} ", spoken, flags=re.IGNORECASE)
     spoken = re.sub(r"(\^\s*\d+)(?:st|nd|rd|th)\b(?:\s+power)?", r"\1", spoken)
-    named = _named(plain)
+    if chained := _chained(text):
+        return chained
+    named = _named(bare)
     runs = sorted(_runs(spoken), key=len, reverse=True)
-    if named and runs and len(re.findall(_NUMBER, runs[0])) < len(re.findall(_NUMBER, named[0])):
+    if named and runs and len(re.findall(NUMBER, runs[0])) < len(re.findall(NUMBER, named[0])):
         return [*named, *runs]
     return list(dict.fromkeys([*runs, *named]))
 
 
-def _named(plain: str) -> list[str]:
+def _chained(text: str) -> list[str]:
+    """`Multiply 3 by 4 and add 5`: what the text goes on to do with the result, around it."""
+    if (then := _THEN.search(plain(text))) is None:
+        return []
+    head = plain(text)[: then.start()]
+    found = written(head) or (numbers(head) if len(numbers(head)) == 1 else [])
+    sign = next(sign for verb, sign in _VERBS.items() if then["verb"].lower().startswith(verb))
+    return [f"({found[0]}) {sign} {then['number']}" for _ in found[:1]]
+
+
+def _named(text: str) -> list[str]:
     found = []
     for pattern, template in _COMPILED:
-        match = pattern.search(plain)
+        match = pattern.search(text)
         if match is None:
             continue
         parts = [part for part in match.groups() if part]
         bare = [re.sub(r"[$€£\s]", "", part) for part in parts]
         low, high = sorted(bare, key=_size)[0], sorted(bare, key=_size)[-1]
         found.append(template.format(*bare, low=low, high=high))
-    listed = numbers(plain)
-    if _LISTED.search(plain) and len(listed) > 1 and not any("%" in number for number in listed):
+    listed = numbers(text)
+    if _LISTED.search(text) and len(listed) > 1 and not any("%" in number for number in listed):
         joined = " + ".join(listed)
-        found.append(f"({joined}) / {len(listed)}" if _AVERAGE.search(plain) else joined)
+        found.append(f"({joined}) / {len(listed)}" if _AVERAGE.search(text) else joined)
     return found
 
 
@@ -225,29 +213,50 @@ def cued(text: str) -> dict[str, float]:
     return {sign: 0.12 * len(re.findall(cue, text, re.IGNORECASE)) for sign, cue in _CUES.items()}
 
 
+_BARE = re.compile(r"(?:what(?:['’]s|\s+is)|how\s+much\s+is|calculate|compute|work\s+out)\s+[\d(]", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:in|since|of)\s+(?:19|20)\d\d\b(?!\s*[-+*/%])", re.IGNORECASE)
 _PRICED = re.compile(
-    rf"({_NUMBER})\s+(?:[a-z-]+\s+){{1,4}}(?:at|for|with|of|cost\w*|holding"
-    rf"|containing)\s+[$€£]?\s*({_NUMBER})"
+    rf"({NUMBER})\s+(?:[a-z-]+\s+){{1,4}}(?:at|for|with|of|cost\w*|holding"
+    rf"|containing)\s+[$€£]?\s*({NUMBER})"
     r"(?:\s+[a-z]+){0,3}?\s+(?:each|apiece|a piece|per\s+[a-z]+)\b",
     re.IGNORECASE,
 )
 
 
+def asked_alone(text: str) -> list[str]:
+    """The one sum that a sentence of its own asks for, where the other sentences only tell something."""
+    parts = re.split(r"(?<=[?.!])\s+", text)
+    sums = [part for part in parts if operates(part)]
+    if len(parts) < 2 or len(sums) != 1 or not _BARE.match(sums[0]):
+        return []
+    return [found for found in written(sums[0]) if accounts(found, sums[0])]
+
+
+def undated(text: str) -> str:
+    """`text` without the years that date it (`in 2019`), which nobody reckons with."""
+    return _YEAR.sub(" ", text)
+
+
 def stories(text: str, ranked: Sequence[str]) -> list[str]:
     """A word problem's numbers joined by operators, likeliest first (`ranked`: operators, best first)."""
-    plain = _plain(text)
-    found = numbers(plain)
-    if len(found) < 2:
+    said = plain(undated(text))
+    found = numbers(said)
+    if len(found) < 2 or any("%" in number for number in found):
         return []
-    groups = [f"{a} * {b}".replace(",", "") for a, b in _PRICED.findall(plain)]
-    rest = numbers(_PRICED.sub(" ", plain))
+    groups = [f"{a} * {b}".replace(",", "") for a, b in _PRICED.findall(said)]
+    rest = numbers(_PRICED.sub(" ", said))
     if groups and (rest or len(groups) > 1):
         sold = " + ".join(groups)
         if not rest:
             return [sold]
         less = next((sign for sign in ranked if sign in "+-"), "+") == "-"
         return [f"{rest[0]} - ({sold})" if less else f"{sold} + {' + '.join(rest)}"]
-    return [_joined(sign, found) for sign in ranked]
+    return [_joined(sign, found) for sign in ranked[:1] if len(found) == 2 or _plausible(sign, found)] or []
+
+
+def _plausible(sign: str, found: Sequence[str]) -> bool:
+    """Three numbers and more are only added, or taken from the largest."""
+    return sign == "+" or (sign == "-" and _size(found[0]) >= sum(map(_size, found[1:])))
 
 
 def _joined(sign: str, found: Sequence[str]) -> str:

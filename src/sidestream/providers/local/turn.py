@@ -136,9 +136,9 @@ def answering(request: Request) -> list[Step]:
         steps += [Say("\n")] if at else []
         name = call.name if call else "tool"
         if result.status in ("ok", "duplicate"):
-            about = _about(call) if len(found) > 1 else ""
-            steps += [Say(neutralise(about, request.dialect.markers))] if about else []
-            steps += _told(neutralise(result.text.strip(), request.dialect.markers))
+            about = neutralise(_about(call), request.dialect.markers) if len(found) > 1 else ""
+            steps += [Say(about)] if about else []
+            steps += _told(neutralise(result.text.strip(), request.dialect.markers), bool(about))
         else:
             steps += [
                 Write(grammar.regret(), most=12),
@@ -151,20 +151,21 @@ def answering(request: Request) -> list[Step]:
 
 
 def _about(call: ToolCall | None) -> str:
-    """Which of several requests a result answers: the tool, and what was asked of it."""
+    """Which of several requests a result answers: what was asked of the tool, else its name."""
     if call is None:
         return ""
     value = str(next(iter(call.args.values()), ""))
-    shown = f" {value}" if 0 < len(value) <= _SHORT and "\n" not in value else ""
-    return f"{call.name.replace('_', ' ')}{shown}: "
+    plain = 0 < len(value) <= _SHORT and "\n" not in value
+    shown = value.rstrip(".") if plain else call.name.replace("_", " ")
+    return f"For {shown}, "
 
 
-def _told(text: str) -> list[Step]:
+def _told(text: str, follows: bool) -> list[Step]:
     if not text:
-        return [Say("The tool ran and returned nothing.")]
+        return [Say("the tool ran and returned nothing." if follows else "The tool ran and returned nothing.")]
     short = len(text) <= _SHORT and "\n" not in text and text[-1] not in ".!?"
     shown = _cut(text, _SHOWN)
-    lead = Write(grammar.lead(short), most=24)
+    lead = Write(grammar.lead(short, follows), most=24)
     return [lead, Say(f"{shown}." if short else shown)]
 
 

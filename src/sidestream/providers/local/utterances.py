@@ -115,11 +115,13 @@ ELSEWHERE: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
         ("What's in the news today?", "Tell me the latest headlines", "What happened in the world this week?"),
     ),
     (
-        ("price", "stock", "exchange", "shop"),
+        ("price", "stock", "exchange", "currency", "shop", "market"),
         (
             "What's the share price of Apple today?",
             "How much does a flight to Berlin cost?",
             "What is the dollar worth in euros at the moment?",
+            "What is the stock price of Tesla today?",
+            "How much is Bitcoin at the moment?",
         ),
     ),
     (
@@ -129,6 +131,7 @@ ELSEWHERE: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
             "How many days are there between 1 May and 9 July?",
             "How many weeks until Christmas?",
             "What date is it three weeks from now?",
+            "Which weekday was 12 May 1980?",
         ),
     ),
     (
@@ -140,13 +143,23 @@ ELSEWHERE: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
         ("When does the next train to Paris leave?", "What time does the supermarket open?", "Is my flight on time?"),
     ),
     (
-        ("email", "mail", "alarm", "reminder", "music", "light"),
+        ("traffic", "route", "distance", "map", "population", "people", "person", "contact"),
         (
-            "Send an email to my boss",
-            "Set an alarm for seven in the morning",
-            "Remind me to call the dentist",
-            "Play some music",
-            "Turn off the lights",
+            "How is the traffic in Rome right now?",
+            "How long does it take to drive from Bonn to Kiel?",
+            "How many people live in Vienna?",
+            "Who is on call today?",
         ),
     ),
+    (
+        ("meeting", "event", "agenda", "calendar", "appointment"),
+        ("When is my next meeting?", "What is on my calendar tomorrow?", "When does the concert start tonight?"),
+    ),
+    (("email", "mail", "message"), ("Send an email to my boss", "Write a mail to Anna that I am late")),
+    (
+        ("alarm", "reminder", "remind", "timer"),
+        ("Set an alarm for seven in the morning", "Remind me to call the dentist", "Set a timer for ten minutes"),
+    ),
+    (("music", "song", "play"), ("Play some music", "Put on a song by the Beatles")),
+    (("light", "lamp", "heating"), ("Turn off the lights", "Switch on the heating in the kitchen")),
 )

@@ -22,7 +22,7 @@ import xllamacpp  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 from sidestream.providers.local.embed import Embedder
 from sidestream.providers.local.sums import OPERATORS
-from sidestream.providers.local.utterances import LOOKUP, NOTHING
+from sidestream.providers.local.utterances import ELSEWHERE, LOOKUP, NOTHING
 
 __all__ = ["main"]
 
@@ -71,6 +71,7 @@ class _Models:
             Path(config["embedder"]), Path(config["tokenizer"]), config["threads"], Path(config["kept"])
         )
         always = [*NOTHING, *LOOKUP, *(entry for entries in OPERATORS.values() for entry in entries)]
+        always += [entry for _, entries in ELSEWHERE for entry in entries]
         embedder.embed(always, keep=True)
         self._embedder = embedder
 

@@ -39,8 +39,9 @@ class Engine:
 
     `model`: `"http://host/v1#name"`, `"openai:name"`, `"local"`, … or any Provider. `tools`: decorated or plain
     functions, tools, sources. `dialect`: a name, several, a Dialect, or `"auto"` (what the provider prefers,
-    else `native`). `policy`: the names allowed, or a function from a call to the reason it is not. `before` and
-    `after`: async hooks around every tool. `watch`: plain functions of each stamped event. Raises UsageError.
+    else `native` and what the model's name says it writes). `policy`: the names allowed, or a function from a
+    call to the reason it is not. `before` and `after`: async hooks around every tool. `watch`: plain functions
+    of each stamped event. Raises UsageError.
     """
 
     def __init__(
@@ -75,9 +76,10 @@ class Engine:
     def _language(self, provider: Provider, limits: Limits) -> Dialect:
         wanted = self._dialect
         if wanted == "auto" or wanted == ["auto"]:
-            wanted = getattr(provider, "dialect", "native")
+            wanted = getattr(provider, "dialect", "auto")
         if isinstance(wanted, str | Sequence):
-            return dialects.get(wanted, evidence_chars=limits.evidence_chars)
+            model = getattr(provider, "model", "")
+            return dialects.get(wanted, model=model, evidence_chars=limits.evidence_chars)
         return wanted
 
     def run(

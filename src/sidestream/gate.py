@@ -145,7 +145,8 @@ def _allowed(call: ToolCall, tally: Tally) -> Refusal | None:
 
 
 def _echo(call: ToolCall, tally: Tally) -> Refusal | None:
-    if tally.untrusted and call.raw.startswith(tally.blocks) and tally.untrusted.holds(call):
+    block = call.raw.startswith(tally.blocks) or call.name in call.raw  # a native call's text is its arguments alone
+    if tally.untrusted and block and tally.untrusted.holds(call):
         return Refusal("refused", "echo: this very block stands in a result, a document or the user's text.")
     return None
 

@@ -149,7 +149,7 @@ class Rounds:
         """The blocks that this dialect reads in a text which nobody may call from."""
         if not self._dialect.markers:
             return []
-        parser = self._dialect.parser((), fences="live")
+        parser = self._dialect.parser(self._shelf.specs, fences="live")
         events = [*parser.feed(text), *parser.close("end")]
         return [event.call for event in events if isinstance(event, CallClosed)]
 

@@ -16,7 +16,10 @@ from sidestream.dialects.inert import restore
 from sidestream.dialects.values import each_text
 from sidestream.events import AnyEvent, CallArgs, CallRejected, Text
 
-__all__ = ["Block", "Options", "Pieces"]
+__all__ = ["NATURAL", "Block", "Options", "Pieces"]
+
+NATURAL = frozenset(("end", "tools", "stop", "tool_calls", "end_turn", "tool_use", "stop_sequence", "eos"))
+"""Ends at which a model has said all it wanted: ours, and the words of OpenAI, Anthropic and engines for them."""
 
 _PACK = 4_096  # pieces joined at once
 
@@ -24,13 +27,19 @@ _PACK = 4_096  # pieces joined at once
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a stream is read.
 
-    `fences`: are calls in Markdown code shown (`inert`) or run (`live`). `starts_in_think`: the stream begins
-    inside reasoning. `entities`: `decode` XML entities where the format says so, or leave all text `verbatim`.
+    `fences`: are calls in Markdown code and quotations shown (`inert`) or run (`live`). `in_think`: is a block in
+    reasoning a draft (`inert`), or does it end the reasoning (`implicit_end`). `starts_in_think`: the stream
+    begins inside reasoning. `complete_at_eos`: a call that lacks nothing but closers counts at a natural end.
+    `react_after_call`: what ReAct models make up behind a call is dropped (`discard`) or shown. `entities`:
+    `decode` XML entities where the format says so, or leave all text `verbatim`.
     `block_chars` and `args_chars` bound one text block and one native call's arguments, in characters.
     """
 
     fences: Literal["inert", "live"] = "inert"
+    in_think: Literal["inert", "implicit_end"] = "inert"
     starts_in_think: bool = False
+    complete_at_eos: bool = True
+    react_after_call: Literal["discard", "text"] = "discard"
     entities: Literal["decode", "verbatim"] = "decode"
     block_chars: Annotated[int, msgspec.Meta(ge=1)] = 65_536
     args_chars: Annotated[int, msgspec.Meta(ge=0)] = 1_048_576
@@ -74,6 +83,8 @@ class Block:
         self.options = options
         self.name = ""
         self.done = self.refuted = self.rejected = False
+        self.spoke = True  # the message has begun: what comes next does not stand at its start
+        self.reasons: tuple[tuple[str, ...], tuple[str, ...]] | None = None  # reasoning follows, until one of these
         self._raw = Pieces()
         self._size = 0
 
@@ -112,14 +123,19 @@ class Block:
     def _step(self, text: str, position: int, out: list[AnyEvent]) -> int:
         raise AssertionError("a family gives its own")
 
-    def close(self, held: str, out: list[AnyEvent]) -> None:
-        """The stream ends inside the block."""
+    def close(self, held: str, out: list[AnyEvent], *, natural: bool = True) -> None:
+        """The stream ends inside the block; `natural`: the model had said all it wanted."""
         if self.rejected or not self._raw:
             if held:
                 out.append(Text(held))
             return
         self.take(held)
         self.reject("truncated", 0, out)
+
+    def renew(self) -> None:
+        """Another call of the same block begins."""
+        self._id = self.name = ""
+        self._raw, self._size = Pieces(), 0
 
     def take(self, text: str) -> None:
         """`text` belongs to the block."""

@@ -11,17 +11,24 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 from sidestream.messages import ToolCall
 
-__all__ = ["JOINER", "Untrusted", "escape", "fingerprint", "neutralise", "restore"]
+__all__ = ["JOINER", "Escape", "Untrusted", "escape", "fingerprint", "neutralise", "restore"]
 
 JOINER = "\u2060"
 _HEX = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
 _ESCAPED = re.compile(r"\\[nrtbf]")
 _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
                         "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]")  # fmt: skip
+
+
+class Escape(Protocol):
+    """`escape` for the first characters of one dialect's markers."""
+
+    def __call__(self, text: str, guard: Sequence[str] = ..., /) -> str: ...
 
 
 def neutralise(text: str, markers: Iterable[str]) -> str:
@@ -35,11 +42,14 @@ def neutralise(text: str, markers: Iterable[str]) -> str:
     return re.sub(f"{kept}|{starts}", lambda match: match[0] + JOINER, text)
 
 
-def escape(text: str, firsts: Iterable[str]) -> str:
-    """`text` as it must be written so that `restore` gives it back, whatever joiners it holds."""
-    if JOINER not in text:
+def escape(text: str, firsts: Iterable[str], guard: Iterable[str] = ()) -> str:
+    """`text` as it must be written so that `restore` gives it back, whatever joiners it holds; and so that none of
+    `guard` (texts that begin with one of `firsts`) can be read in it."""
+    starts = [f"{re.escape(text[0])}(?={re.escape(text[1:])})" for text in guard if text]
+    if not firsts or (JOINER not in text and not starts):
         return text
-    return re.sub(f"([{re.escape(''.join(sorted(firsts)))}]){JOINER}", rf"\1{JOINER}{JOINER}", text) if firsts else text
+    kept = f"[{re.escape(''.join(sorted(firsts)))}](?={JOINER})"
+    return re.sub("|".join([kept, *starts]), lambda found: found[0] + JOINER, text)
 
 
 def restore(text: str, firsts: Iterable[str]) -> str:

@@ -1,56 +1,66 @@
-"""A dialect made of text formats (the first of them writes), or of none: `native`.
+"""A dialect made of text formats (the first of them writes), of providers' own calls (`native`), or of both.
 
-`Language` is what `dialects.get` returns: the protocol `Dialect` over one or several rows. It promises that
-everything enabled is read in one pass, and that what it writes its own parser reads back as the same call.
+`Language` is what `dialects.get` returns: the protocol `Dialect` over one or several formats. It promises that
+everything enabled is read in one pass, and that what it writes its own parser reads back as the same call. With
+`native` in front, calls are asked for and told as providers have them, and text is searched for calls as well:
+models whose server does not know their format then still call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from sidestream.dialects.block import Options
-from sidestream.dialects.evidence import EVIDENCE_CHARS, evidence, rejection, shares, told
+from sidestream.dialects.evidence import EVIDENCE_CHARS, evidence, rejection, shares, told, words
+from sidestream.dialects.format import Format
 from sidestream.dialects.inert import escape, neutralise
-from sidestream.dialects.reader import Format, Reader
+from sidestream.dialects.lessons import LESSONS, closers, teach, told_as
+from sidestream.dialects.marks import patterns_of
+from sidestream.dialects.reader import Reader
+from sidestream.dialects.sample import sample
 from sidestream.dialects.specs import specs_of
+from sidestream.dialects.tag_writer import teach as teach_tags
 from sidestream.dialects.values import dumps
 from sidestream.errors import UsageError
 from sidestream.events import CallRejected
 from sidestream.messages import Message, TextPart, ToolCall, ToolResult, ToolSpec, user
 
-__all__ = ["Language", "WrittenFormat"]
-
-
-class WrittenFormat(Format, Protocol):
-    """A format with its writer."""
-
-    def write(self, call: ToolCall, escape: Any, /) -> str: ...
-
-    def teach(self, specs: Sequence[ToolSpec], /) -> str: ...
+__all__ = ["Language"]
 
 
 class Language:
-    """One dialect with its settings. `evidence_chars` bounds all results of one continuation."""
+    """One dialect with its settings. `native`: providers' own calls come first. `evidence_chars` bounds all results
+    of one continuation."""
 
     def __init__(
         self,
-        formats: Sequence[WrittenFormat],
+        formats: Sequence[Format],
         options: Mapping[str, Any],
         evidence_chars: int = EVIDENCE_CHARS,
+        *,
+        native: bool = False,
     ) -> None:
         self._formats = tuple(formats)
+        self._writer = None if native or not formats else formats[0]
+        self._lesson = LESSONS.get(self._writer.name) if self._writer else None
         self._given = dict(options)
         self._evidence_chars = evidence_chars
-        self.name = formats[0].name if formats else "native"
-        self.markers = tuple(marker for item in formats for marker in item.openers())
+        self.name = self._writer.name if self._writer else "native"
+        self.markers = tuple(dict.fromkeys(marker for item in formats for marker in item.markers))
         self._firsts = frozenset(marker[0] for marker in self.markers)
         self._options({})
 
     def __repr__(self) -> str:
-        return f"<dialect {'+'.join(item.name for item in self._formats) or 'native'}>"
+        read = [item.name for item in self._formats]
+        return f"<dialect {'+'.join(read if self._writer else ['native', *read])}>"
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The names of the text formats that are read."""
+        return tuple(item.name for item in self._formats)
 
     def _options(self, options: Mapping[str, Any]) -> Options:
         values = {**self._given, **options, "firsts": "".join(sorted(self._firsts))}
@@ -60,20 +70,28 @@ class Language:
             known = ", ".join(field for field in Options.__struct_fields__ if field != "firsts")
             raise UsageError(f"a bad parser option: {error}; the options are {known}") from error
 
-    def _escape(self, text: str) -> str:
-        return escape(text, self._firsts)
+    def _escape(self, text: str, guard: Sequence[str] = ()) -> str:
+        return escape(text, self._firsts, guard)
 
     def parser(self, specs: Sequence[Any] = (), **options: Any) -> Reader:
         """A reader of one stream: `feed(text)`, then `close(stop)`. Raises UsageError."""
         return Reader(self._formats, specs_of(specs), self._options(options))
 
+    def patterns(self, specs: Sequence[Any] = ()) -> tuple[str, ...]:
+        """The literal texts whose beginnings a reader may hold back (law 3)."""
+        return patterns_of(self._formats, {spec.name: spec for spec in specs_of(specs)})
+
     def teach(self, specs: Sequence[ToolSpec], /) -> str:
         """The system text that teaches the first format; `""` for `native`."""
-        return self._formats[0].teach(specs) if self._formats and specs else ""
+        if not specs or self._writer is None:
+            return ""
+        if self._lesson is None:
+            return teach_tags(specs, tag="tool")
+        return teach(self._lesson, specs, self._writer.write(sample(specs[0]), self._escape))
 
     def write(self, call: ToolCall, /) -> str:
         """The call as text; for `native`, its arguments as JSON."""
-        return self._formats[0].write(call, self._escape) if self._formats else dumps(call.args)
+        return self._writer.write(call, self._escape) if self._writer else dumps(call.args)
 
     def tell(
         self,
@@ -84,12 +102,28 @@ class Language:
     ) -> Message:
         """The continuation: a user's message of text, or for `native` a `tool` message whose results hold
         what the model may read, and texts for the rejected."""
-        if self._formats:
+        if self._lesson is not None:
+            return user(self._told(results, rejected, names))
+        if self._writer is not None:
             return user(evidence(results, rejected, names, self.markers, self._evidence_chars))
         sizes = shares([len(result.text) for result in results], self._evidence_chars)
         readable = [self._readable(result, size) for result, size in zip(results, sizes, strict=True)]
         lost = [TextPart(rejection(item, names.get(item.id, ""))) for item in rejected]
         return Message("tool", (*readable, *lost))
+
+    def _told(self, results: Sequence[ToolResult], rejected: Sequence[CallRejected], names: Mapping[str, str]) -> str:
+        """Results in the form that the format's model knows, then what was rejected."""
+        assert self._lesson is not None
+        inert = (*self.markers, *closers(self._lesson))
+        texts = [words(result.parts) for result in results]
+        sizes = shares([len(text) for text in texts], self._evidence_chars)
+        contents = []
+        for result, text, size in zip(results, texts, sizes, strict=True):
+            name = names.get(result.call, "")
+            wire = self._writer.wire(name, result.call) if self._writer else result.call
+            contents.append((name, wire, neutralise(told(result, text, size), inert)))
+        lines = [told_as(self._lesson, contents)] if contents else []
+        return "\n\n".join([*lines, *(rejection(item, names.get(item.id, "")) for item in rejected)])
 
     def _readable(self, result: ToolResult, size: int) -> ToolResult:
         others = tuple(part for part in result.parts if not isinstance(part, TextPart))

@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sidestream.dialects.block import NATURAL
 from sidestream.dialects.scan import Balance
 from sidestream.dialects.values import arguments
 from sidestream.events import AnyEvent, CallArgs, CallClosed, CallDelta, CallOpened, CallRejected, Hidden
 from sidestream.messages import ToolCall, ToolSpec, clean
 
-__all__ = ["NATURAL", "Calls"]
-
-NATURAL = frozenset(("end", "tools"))
+__all__ = ["Calls"]
 
 
 class _Call:

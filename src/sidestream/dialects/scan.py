@@ -17,7 +17,7 @@ __all__ = ["Balance", "Markers"]
 class Markers:
     """A set of literal markers to look for in a stream; longer ones win over their own beginnings."""
 
-    __slots__ = ("_find", "_held", "_reach", "first")
+    __slots__ = ("_find", "_held", "_inner", "_reach", "first")
 
     def __init__(self, markers: Iterable[str]) -> None:
         ordered = sorted(set(markers), key=lambda marker: (-len(marker), marker))
@@ -29,10 +29,17 @@ class Markers:
         self._find = re.compile("|".join(map(re.escape, ordered)))
         self._held = re.compile(f"(?:{'|'.join(map(re.escape, longest_first))})\\Z") if beginnings else None
         self._reach = len(ordered[0]) - 1
+        self._inner = frozenset(
+            marker for marker in ordered if any(marker in other[:-1] for other in ordered if other != marker)
+        )
 
     def find(self, text: str, start: int = 0) -> re.Match[str] | None:
-        """The first marker at or after `start`."""
-        return self._find.search(text, start)
+        """The first marker at or after `start`; None also where a longer one may yet stand around it: `held` then
+        says from where on."""
+        found = self._find.search(text, start)
+        if found is not None and found[0] in self._inner and self.held(text, start) <= found.start():
+            return None
+        return found
 
     def held(self, text: str, start: int = 0) -> int:
         """Where the longest end of `text` (not before `start`) that begins a marker starts; `len(text)`
@@ -45,6 +52,8 @@ class Markers:
 
 _OUTSIDE = re.compile(r'["{}\[\]]')
 _INSIDE = re.compile(r'["\\\n]')
+_OUTSIDE_LAX = re.compile(r"[^\s\w:,.+-]")  # all but what a JSON root may hold outside strings and brackets
+_INSIDE_LAX = re.compile(r'["\\]')
 _ROOT = re.compile(r"\S")
 
 
@@ -53,13 +62,17 @@ class Balance:
 
     Any other root (`null`, a number) has no end of its own: `feed` then always says `-1`. `broken` is set, and
     the index behind it given, at a newline in a string (which JSON has no room for) and at the character
-    `stop` outside one.
+    `stop` outside one. With `lax`, newlines in strings are taken, and any character that no JSON has outside
+    strings breaks it.
     """
 
-    __slots__ = ("_depth", "_escaped", "_outside", "_stop", "_string", "broken", "root", "whole")
+    __slots__ = ("_depth", "_escaped", "_inside", "_lax", "_outside", "_stop", "_string", "broken", "root", "whole")
 
-    def __init__(self, stop: str = "") -> None:
+    def __init__(self, stop: str = "", *, lax: bool = False) -> None:
         self._outside = re.compile(rf'["{{}}\[\]{re.escape(stop)}]') if stop else _OUTSIDE
+        self._inside, self._lax = _INSIDE, lax
+        if lax:
+            self._outside, self._inside = _OUTSIDE_LAX, _INSIDE_LAX
         self._stop = stop
         self.broken = False
         self.root = ""  # the root's first character, once it was seen
@@ -81,7 +94,7 @@ class Balance:
         if self._escaped:
             self._escaped, position = False, position + 1
         while True:
-            found = (_INSIDE if self._string else self._outside).search(text, position)
+            found = (self._inside if self._string else self._outside).search(text, position)
             if found is None:
                 return -1
             position = found.end()
@@ -101,6 +114,9 @@ class Balance:
                 return position - (mark == self._stop)
             elif mark in "{[":
                 self._depth += 1
+            elif mark not in "}]":
+                self.broken = True
+                return position - 1
             else:
                 self._depth -= 1
                 if not self._depth:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from sidestream.dialects.inert import Escape
 from sidestream.dialects.values import dumps, each_text
 from sidestream.messages import ToolCall, ToolSpec
 
@@ -16,9 +17,7 @@ _UNSAFE = re.compile('[<>"\\s]')
 _SCALAR = re.compile(r"\s*(?:[-\d\[{]|(?:true|false|null|True|False)\s*\Z)")  # a schema might make more of it
 
 
-def write(
-    call: ToolCall, escape: Callable[[str], str], *, tag: str, ambiguous: Sequence[str], json: Sequence[str]
-) -> str:
+def write(call: ToolCall, escape: Escape, *, tag: str, ambiguous: Sequence[str], json: Sequence[str]) -> str:
     """`<tag name="…">` with an element for each argument, or with JSON where one would not read back as itself.
     `ambiguous` are the elements that may mean the main argument, `json` those that hold JSON."""
     args = {escape(key): each_text(value, escape) for key, value in call.args.items()}

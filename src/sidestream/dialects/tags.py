@@ -13,11 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
 
 from sidestream.dialects.block import Block, Options, Pieces
+from sidestream.dialects.inert import Escape
 from sidestream.dialects.scan import Balance
 from sidestream.dialects.tag_head import read_head
 from sidestream.dialects.tag_skim import BLANKS, CLOSER, CLOSER_BEGUN, Skim
@@ -41,15 +42,37 @@ class TagFormat(msgspec.Struct, frozen=True):
     verbatim: tuple[str, ...]
     hold: int = 256  # characters of an opening tag that may be held back
 
-    def openers(self) -> tuple[str, ...]:
+    sure: bool = True
+    place: Literal["", "line", "start"] = ""
+
+    @property
+    def markers(self) -> tuple[str, ...]:
         """The markers that may begin a block."""
         return tuple(f"<{self.tag}{blank}" for blank in " \t\r\n")
+
+    @property
+    def enders(self) -> tuple[str, ...]:
+        """What closes a block; a rejected one's text goes there, whatever its name."""
+        return ("</",)
+
+    def openers(self, specs: Mapping[str, ToolSpec]) -> tuple[str, ...]:
+        """The same, whatever the tools."""
+        return self.markers
+
+    def claims(self, text: str, position: int, specs: Mapping[str, ToolSpec]) -> bool | None:
+        """True if an opening tag stands there, or what tries to be one."""
+        kind = read_head(text, position, self.tag, self.hold).kind
+        return None if kind == "more" else kind != "text"
 
     def open(self, specs: Mapping[str, ToolSpec], new_id: Callable[[], str], options: Options) -> Block:
         """A reader for the block that begins at an opener."""
         return _TagBlock(self, specs, new_id, options)
 
-    def write(self, call: ToolCall, escape: Callable[[str], str]) -> str:
+    def wire(self, name: str, call_id: str) -> str:
+        """Ids are not written."""
+        return call_id
+
+    def write(self, call: ToolCall, escape: Escape) -> str:
         """The call as text: elements where every argument is a text that reads back as itself, else JSON."""
         return write(call, escape, tag=self.tag, ambiguous=self.values, json=self.json)
 
@@ -330,7 +353,7 @@ class _TagBlock(Block):
 
     def _opener_at(self, text: str, position: int) -> bool | None:
         """True if a block begins there, None if it may yet, False if it is only text."""
-        if not text.startswith(self._row.openers(), position):
+        if not text.startswith(self._row.markers, position):
             return False
         kind = read_head(text, position, self._row.tag, self._row.hold).kind
         return None if kind == "more" else kind != "text"
@@ -352,7 +375,7 @@ class _TagBlock(Block):
         self.reject(why, end, out)
         if rest is not None:
             row = self._row
-            self._skim = Skim(row.tag, row.openers(), row.hold, rest, inner=inner, carry=carry)
+            self._skim = Skim(row.tag, row.markers, row.hold, rest, inner=inner, carry=carry)
             self._state, self.done = State.SKIM, False
         return end
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from sidestream.messages import ToolSpec, clean
 
-__all__ = ["arguments", "decode_entities", "dumps", "each_text", "typed"]
+__all__ = ["arguments", "as_arguments", "decode_entities", "dumps", "each_text", "loads", "typed", "typed_by"]
 
 _NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));")
@@ -52,11 +52,13 @@ def _finite(text: str) -> float:
 
 
 _decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite)
+_lax_decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_finite, strict=False)
 
 
-def _loads(text: str) -> Any:
+def loads(text: str, *, lax: bool = False) -> Any:
+    """The JSON value of `text`; with `lax`, control characters may stand in strings. Raises ValueError only."""
     try:
-        return _decoder.decode(text)
+        return (_lax_decoder if lax else _decoder).decode(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
@@ -79,18 +81,23 @@ def each_text(value: Any, change: Callable[[str], str]) -> Any:
             return value
 
 
-def arguments(text: str) -> dict[str, Any]:
+def arguments(text: str, *, lax: bool = False) -> dict[str, Any]:
     """The arguments object that `text` holds. Raises ValueError if it holds none."""
-    value = _loads(text) if text and not text.isspace() else None
+    value = as_arguments(loads(text, lax=lax) if text and not text.isspace() else None, lax=lax)
+    if "\\u" in text or "\\U" in text or not text.isascii():
+        value = each_text(value, clean)
+    return value
+
+
+def as_arguments(value: Any, *, lax: bool = False) -> dict[str, Any]:
+    """The arguments object that a JSON value is, or is a text of. Raises ValueError if it is none."""
     if isinstance(value, str):
-        inside = _loads(value)
+        inside = loads(value, lax=lax)
         value = inside if isinstance(inside, dict) else value
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ValueError(f"arguments must be a JSON object, got {text.strip()[:40]}")
-    if "\\u" in text or "\\U" in text or not text.isascii():
-        value = each_text(value, clean)
+        raise ValueError(f"arguments must be a JSON object, got {str(value)[:40]}")
     return value
 
 
@@ -129,7 +136,12 @@ def _kinds(schema: Any, whole: Mapping[str, Any], depth: int = 0) -> set[str]:
 
 def typed(text: str, name: str, spec: ToolSpec | None) -> Any:
     """`text` as the type that the schema of argument `name` asks for; the text itself if it does not fit."""
-    kinds = _kinds(spec.properties.get(name), spec.schema) if spec else set()
+    return typed_by(text, spec.properties.get(name), spec.schema) if spec else text
+
+
+def typed_by(text: str, schema: Any, whole: Mapping[str, Any]) -> Any:
+    """`text` as the type that `schema`, a part of the schema `whole`, asks for; the text itself if it does not fit."""
+    kinds = _kinds(schema, whole)
     if not kinds or "string" in kinds:
         return text
     if "null" in kinds and text.strip() == "null":
@@ -137,7 +149,7 @@ def typed(text: str, name: str, spec: ToolSpec | None) -> Any:
     if "boolean" in kinds and text.strip() in _BOOLEANS:
         return _BOOLEANS[text.strip()]
     try:
-        value = _loads(text)
+        value = loads(text)
     except ValueError:
         return text
     if "number" in kinds:

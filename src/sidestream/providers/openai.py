@@ -62,7 +62,7 @@ class OpenAI:
         total_timeout: float = 3600.0,
         record_limit: int = 16 * 1024 * 1024,
         think_field: str = "",
-        dialect: str = "native",
+        dialect: str = "auto",
     ) -> None:
         if not model:
             raise UsageError("a model must be named: OpenAI('gpt-…') or 'http://host/v1#model'")

@@ -7,6 +7,7 @@ the laws in docs/explanation/laws.md. They are pure but for `provider` and `jour
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
@@ -59,6 +60,9 @@ __all__ = [
     "untrusted_text_is_inert",
     "writes_what_it_reads",
 ]
+
+_GAP = " \t\r\n,;]}"
+"""What may stand between a call and what closes it."""
 
 MakeParser = Callable[[], StreamParser]
 
@@ -122,9 +126,15 @@ def chunks_do_not_matter(make: MakeParser, text: str, cuts: Iterable[Sequence[st
         assert events == whole, f"cut as {list(pieces)!r}:\n{events}\nnot as the whole:\n{whole}"
 
 
-def nothing_waits_in_vain(make: MakeParser, text: str, patterns: Sequence[str], hold: int) -> None:
+def _waits(pattern: str | re.Pattern[str], held: str) -> bool:
+    if isinstance(pattern, str):
+        return pattern.startswith(held) or held.startswith(pattern)
+    return pattern.match(held) is not None
+
+
+def nothing_waits_in_vain(make: MakeParser, text: str, patterns: Sequence[str | re.Pattern[str]], hold: int) -> None:
     """Law 3: outside a call, what is held back after a character is at most `hold` long, and begins one of
-    `patterns` or goes on from one."""
+    `patterns` or goes on from one (blanks and separators behind a call aside)."""
     parser, fed, out, open_calls = make(), "", "", 0
     for character in clean(text):
         fed += character
@@ -136,7 +146,9 @@ def nothing_waits_in_vain(make: MakeParser, text: str, patterns: Sequence[str], 
             open_calls = 0
             held = fed[len(out) :]
             assert len(held) <= hold, f"{len(held)} characters held back: {held[:80]!r}…"
-            begins = any(pattern.startswith(held) or held.startswith(pattern) for pattern in patterns)
+            begins = any(
+                _waits(pattern, one) for pattern in patterns for one in (held, held.lstrip(), held.lstrip(_GAP))
+            )
             assert not held or begins, f"{held!r} is held back, and begins none of {patterns}"
 
 

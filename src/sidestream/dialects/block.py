@@ -7,6 +7,7 @@ exactly that character. (The one base class in the house: it holds data, and kno
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -76,7 +77,10 @@ class Pieces:
 
 
 class Block:
-    """One block while it is read; `done` once it is over."""
+    """One block while it is read; `done` once it is over. Text in which `plain` finds nothing may be given to `add`
+    (None: all text has to be fed)."""
+
+    plain: re.Pattern[str] | None = None
 
     def __init__(self, new_id: Callable[[], str], options: Options) -> None:
         self._new_id, self._id = new_id, ""
@@ -114,6 +118,14 @@ class Block:
             return self.feed(whole, position, out)
         after = self.overflow(text[position:], len(text), out)
         return after if self.done else self.feed(whole, after, out)
+
+    def add(self, text: str) -> list[AnyEvent] | None:
+        """Take `text`, in which nothing is marked, into what the call carries; None if there is no room for it."""
+        if self._size + len(text) > self.options.block_chars:
+            return None
+        self._raw.append(text)
+        self._size += len(text)
+        return [CallArgs(self._id, text)]
 
     def overflow(self, held: str, end: int, out: list[AnyEvent]) -> int:
         """It is longer than it may be; `held` is what was not taken of what it may be."""

@@ -56,8 +56,14 @@ class Body(Protocol):
     """One call while it is read."""
 
     name: str  # as soon as it is known
+    size: int  # characters taken
     whole: bool
     broken: str  # why it is no call; then what is left of it is skipped until `whole`
+
+    @property
+    def plain(self) -> re.Pattern[str] | None:
+        """Text in which this finds nothing goes by without any effect; None: all text has to be fed."""
+        ...
 
     def step(self, text: str, position: int) -> int:
         """Read on; the index of the first character not taken (`position` itself: more text is needed)."""

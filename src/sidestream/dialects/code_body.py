@@ -60,15 +60,22 @@ class _Arguments:
     def __init__(self, head: Head) -> None:
         self.name, self.whole, self.broken = head.name, False, ""
         self._head = head
-        self._size = 0
+        self.size = 0
         self._depth = 0
         self._quote = ""  # of the text we are in: one character, or three
         self._escaped = False
         self._commas: list[int] = []
 
+    @property
+    def plain(self) -> re.Pattern[str] | None:
+        """See Body.plain."""
+        if self._escaped:
+            return None
+        return _INSIDE[self._quote[0]] if self._quote else _OUTSIDE
+
     def step(self, text: str, position: int) -> int:
         """Read on; see Body.step."""
-        start, base = position, self._size - position
+        start, base = position, self.size - position
         if self._escaped and position < len(text):
             self._escaped, position = False, position + 1
         while not self.whole:
@@ -81,7 +88,7 @@ class _Arguments:
                 position = found.start()
                 break
             position = after
-        self._size += position - start
+        self.size += position - start
         return position
 
     def _mark(self, mark: str, text: str, position: int, base: int) -> int:
@@ -199,10 +206,16 @@ class _Object:
     def __init__(self, row: GemmaArgs, head: Head) -> None:
         self.name, self.whole, self.broken = head.name, False, ""
         self._row, self._head = row, head
+        self.size = 0
         self._inside = False
         self._outer = Markers((row.delimiter, row.closer))
         self._inner = Markers((row.delimiter,))
         self._ending = re.compile(r"\s{0,16}([,:}\]])?")
+
+    @property
+    def plain(self) -> re.Pattern[str] | None:
+        """See Body.plain."""
+        return (self._inner if self._inside else self._outer).begins
 
     def step(self, text: str, position: int) -> int:
         """Read on; see Body.step."""

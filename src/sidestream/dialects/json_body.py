@@ -138,8 +138,12 @@ class _Root:
 
     def __init__(self) -> None:
         self.name = self.broken = ""
-        self.whole = False
+        self.whole, self.size = False, 0
         self._balance = Balance(lax=True)
+
+    @property
+    def plain(self) -> re.Pattern[str] | None:
+        return self._balance.plain
 
     def step(self, text: str, position: int) -> int:
         end = self._balance.feed(text, position)

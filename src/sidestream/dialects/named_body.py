@@ -32,6 +32,7 @@ _MAIN = {
 
 _LINE = re.compile(r"@@([^\s=]{1,128})(?:=([^\n]*))?(?:\n|\Z)")
 _QUOTE = re.compile(r"[\"'>]")
+_QUOTES = {quote: re.compile(quote) for quote in "\"'"}
 _ATTRIBUTE = re.compile(r"\s+([A-Za-z_][\w:.-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>/=]+))")
 
 
@@ -80,8 +81,14 @@ class _Closed:
 
     def __init__(self, head: Head, closer: str) -> None:
         self.name, self.whole, self.broken = head.name, False, ""
+        self.size = 0
         self._head, self._closer = head, closer
         self._markers = Markers((closer,))
+
+    @property
+    def plain(self) -> re.Pattern[str] | None:
+        """See Body.plain."""
+        return self._markers.begins
 
     def step(self, text: str, position: int) -> int:
         """Read on; see Body.step."""
@@ -154,14 +161,20 @@ class _Element(_Closed):
         super().__init__(head, f"</{head.name}>")
         self._quote = ""
         self._last = ""
-        self._size = 0
         self._head_end = -1  # where the attributes end, once they do
+
+    @property
+    def plain(self) -> re.Pattern[str] | None:
+        """See Body.plain."""
+        if self._head_end >= 0:
+            return self._markers.begins
+        return _QUOTES.get(self._quote)
 
     def step(self, text: str, position: int) -> int:
         """Read on; see Body.step."""
         start = position
         while self._head_end < 0:
-            found = re.compile(self._quote).search(text, position) if self._quote else _QUOTE.search(text, position)
+            found = _QUOTES.get(self._quote, _QUOTE).search(text, position)
             if found is None:
                 self._last, position = text[-1:], len(text)
                 break
@@ -170,11 +183,11 @@ class _Element(_Closed):
             if found[0] != ">":
                 self._quote = "" if self._quote else found[0]
             elif not self._quote:
-                self._head_end = self._size + position - start
+                self._head_end = self.size + position - start
                 self.whole = before == "/"
         if self._head_end >= 0 and not self.whole:
             position = super().step(text, position)
-        self._size += position - start
+        self.size += position - start
         return position
 
     def finish(self, text: str) -> Read:

@@ -79,11 +79,16 @@ class _Elements:
         self._row, self._head = row, head
         self._markers = Markers((row.prefix,))
         self._tags: list[tuple[bool, str, int, int]] = []  # closes, name, from, to
-        self._size = 0
+        self.size = 0
+
+    @property
+    def plain(self) -> re.Pattern[str] | None:
+        """See Body.plain."""
+        return self._markers.begins
 
     def step(self, text: str, position: int) -> int:
         """Read on; see Body.step."""
-        start, base = position, self._size - position
+        start, base = position, self.size - position
         while not self.whole:
             found = self._markers.find(text, position)
             if found is None:
@@ -99,7 +104,7 @@ class _Elements:
             position = tag.end()
             self._tags.append((bool(tag[1]), tag[2], found.start() + base, position + base))
             self.whole = bool(tag[1]) and tag[2] == self._row.ends
-        self._size += position - start
+        self.size += position - start
         return position
 
     def finish(self, text: str) -> Read:

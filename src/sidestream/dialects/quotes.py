@@ -82,12 +82,13 @@ class Quotes:
 
     def passed(self, text: str) -> None:
         """Live `text` without any marker has gone by."""
-        newline = text.rfind("\n")
-        if newline >= 0:
-            self._line = text[newline + 1 :]
+        if "\n" in text:
+            self._line = text[text.rfind("\n") + 1 :]
         elif self._line is not None:
             self._line += text
-        if self._line is not None and len(self._line) > _LONGEST_LEAD:
+        else:
+            return
+        if len(self._line) > _LONGEST_LEAD:
             self._line = None
 
     def begins(self, text: str, start: int, sign: int) -> bool:

@@ -6,6 +6,7 @@ a natural end of the stream. Its head, `Action: name`, and what a model makes up
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -45,11 +46,18 @@ class _Input:
     """One input while it is read."""
 
     def __init__(self, head: Head) -> None:
-        self.name, self.whole, self.broken = head.name, False, ""
+        self.name, self.whole, self.broken, self.size = head.name, False, "", 0
         self._head = head
         self._balance: Balance | None = None
         self._plain = False
         self._ends = Markers(_KEYWORDS)
+
+    @property
+    def plain(self) -> re.Pattern[str] | None:
+        """See Body.plain."""
+        if self._balance is not None:
+            return self._balance.plain
+        return self._ends.begins if self._plain else None
 
     def step(self, text: str, position: int) -> int:
         """Read on; see Body.step."""

@@ -77,9 +77,9 @@ class Reader:
 
     def feed(self, delta: str | AnyDelta, /) -> list[AnyEvent]:
         """The events that everything so far makes certain."""
+        if isinstance(delta, str):  # the parser on its own
+            return self._read(delta if delta.isascii() else clean(delta))
         match delta:
-            case str():
-                return self._read(clean(delta))
             case TextDelta():
                 return self._read(clean(delta.text))
             case CallDelta():
@@ -128,6 +128,10 @@ class Reader:
             self._after_first = False
             self._passed(text)
             return [Text(text)]
+        elif self._block is not None and (plain := self._block.plain) is not None and plain.search(text) is None:
+            added = self._block.add(text)
+            if added is not None:
+                return added
         out: list[AnyEvent] = []
         position = 0
         while position < len(text):

@@ -17,7 +17,7 @@ __all__ = ["Balance", "Markers"]
 class Markers:
     """A set of literal markers to look for in a stream; longer ones win over their own beginnings."""
 
-    __slots__ = ("_find", "_held", "_inner", "_reach", "first")
+    __slots__ = ("_find", "_held", "_inner", "_reach", "begins", "first")
 
     def __init__(self, markers: Iterable[str]) -> None:
         ordered = sorted(set(markers), key=lambda marker: (-len(marker), marker))
@@ -26,6 +26,7 @@ class Markers:
         beginnings = {marker[:size] for marker in ordered for size in range(1, len(marker))}
         longest_first = sorted(beginnings, key=lambda text: (-len(text), text))
         self.first = frozenset(marker[0] for marker in ordered)
+        self.begins = re.compile(f"[{re.escape(''.join(sorted(self.first)))}]")
         self._find = re.compile("|".join(map(re.escape, ordered)))
         self._held = re.compile(f"(?:{'|'.join(map(re.escape, longest_first))})\\Z") if beginnings else None
         self._reach = len(ordered[0]) - 1
@@ -80,6 +81,13 @@ class Balance:
         self._depth = 0
         self._string = False
         self._escaped = False
+
+    @property
+    def plain(self) -> re.Pattern[str] | None:
+        """Text in which this finds nothing goes by without any effect; None: all text has to be fed."""
+        if self.whole or self._escaped or not self.root or self.root not in '{["':
+            return None
+        return self._inside if self._string else self._outside
 
     def feed(self, text: str, start: int = 0) -> int:
         """The index just after the root's last character, or -1 while it is not whole."""

@@ -61,7 +61,16 @@ class _SectionBlock(Block):
             if after < 0:
                 break
             position = after
+        told = self._opened and not self.rejected
+        self.plain = self._body.plain if told and self._body is not None else None
         return position
+
+    def add(self, text: str) -> list[AnyEvent] | None:
+        """See Block.add; the body is only told how much went by."""
+        added = super().add(text)
+        if added is not None and self._body is not None:
+            self._body.size += len(text)
+        return added
 
     # ---- the beginning
 

@@ -172,7 +172,7 @@ class _Arguments:
         self.name, self.whole, self.broken = head.name, False, ""
         self._row, self._tags, self._head = row, tags, head
         self._state = State.BETWEEN
-        self._size = 0  # characters taken
+        self.size = 0  # characters taken
         self._found: list[tuple[str, str, list[tuple[int, int, bool]]]] = []  # key, wire type, spans of the value
         self._key = self._wire = ""
         self._spans: list[tuple[int, int, bool]] = []  # of the open value: from, to, verbatim
@@ -180,10 +180,15 @@ class _Arguments:
         self._stops = self._markers = tags.stops("")
         self._ender = _markers((tags.end.prefix, *(item.prefix for item in tags.closers)))
 
+    @property
+    def plain(self) -> re.Pattern[str] | None:
+        """See Body.plain."""
+        return self._stops.begins if self._state is State.VALUE else None
+
     def step(self, text: str, position: int) -> int:
         """Read on; see Body.step."""
         start = position
-        base = self._size - position  # an index of `text` plus this is a place in the call
+        base = self.size - position  # an index of `text` plus this is a place in the call
         while position < len(text) and not self.whole:
             match self._state:
                 case State.VALUE:
@@ -202,7 +207,7 @@ class _Arguments:
             if self.broken and self._state is not State.SKIP:
                 self._state = State.SKIP
                 break
-        self._size += position - start
+        self.size += position - start
         return position
 
     def _between(self, text: str, position: int, base: int) -> int:
@@ -328,7 +333,7 @@ class _Arguments:
         """True if nothing but closers is missing; see Body.rescued."""
         match self._state:
             case State.BETWEEN:
-                return bool(self._found) and not text[self._size :].strip()
+                return bool(self._found) and not text[self.size :].strip()
             case State.AFTER:
                 self._close_value()
                 return True

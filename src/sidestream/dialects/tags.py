@@ -111,6 +111,7 @@ _CHILD_BEGUN = re.compile(
     r"(?:\"[^\"<>]{0,64}|'[^'<>]{0,64}|(?:\"[^\"<>]{0,64}\"|'[^'<>]{0,64}')\s{0,4}/?)?)?)?)?)?)?|\s{0,4}/)?)?\Z"
 )
 _CDATA = "<![CDATA["
+_SIGN = re.compile("<")
 _TAG_BEGINS = re.compile(r"<(?:/?[A-Za-z_])")
 _WITH_END = frozenset('{["')
 
@@ -136,7 +137,16 @@ class _TagBlock(Block):
         self._special = re.compile(rf"<(?:/|!\[CDATA\[|{row.tag}\s)")
 
     def _step(self, text: str, position: int, out: list[AnyEvent]) -> int:
-        return self._steps[self._state](self, text, position, out)
+        after = self._steps[self._state](self, text, position, out)
+        self.plain = _SIGN if self._state is State.VALUE else None
+        return after
+
+    def add(self, text: str) -> list[AnyEvent] | None:
+        """See Block.add; in a value."""
+        added = super().add(text)
+        if added is not None:
+            self._pieces.append(text)
+        return added
 
     # ---- the opening tag
 

@@ -38,10 +38,11 @@ class Engine:
     model) open between runs; without it each run or session opens and closes its own.
 
     `model`: `"http://host/v1#name"`, `"openai:name"`, `"local"`, … or any Provider. `tools`: decorated or plain
-    functions, tools, sources. `dialect`: a name, several, a Dialect, or `"auto"` (what the provider prefers,
-    else `native` and what the model's name says it writes). `policy`: the names allowed, or a function from a
-    call to the reason it is not. `before` and `after`: async hooks around every tool. `watch`: plain functions
-    of each stamped event. Raises UsageError.
+    functions, tools, sources. `dialect`: a name, several, a Dialect, or `"auto"` (what the provider prefers, else
+    `native` and what the model's name says it writes). `nonce`: blocks count only with an attribute that nobody
+    but this session's own system text can know (formats with attributes only). `policy`: the names allowed, or a
+    function from a call to the reason it is not. `before` and `after`: async hooks around every tool. `watch`:
+    plain functions of each stamped event. Raises UsageError.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Engine:
         *,
         system: str = "",
         dialect: str | Sequence[str] | Dialect = "auto",
+        nonce: bool = False,
         settings: Settings | None = None,
         limits: Limits | None = None,
         journal: Journal | None = None,
@@ -61,10 +63,12 @@ class Engine:
         watch: Sequence[Watch] = (),
     ) -> None:
         limits = _given("limits", limits, Limits)
-        self._dialect = dialect
+        self._dialect, self._nonce = dialect, nonce
+        if nonce and not isinstance(dialect, str | Sequence):
+            raise UsageError("nonce=True needs the dialect by name: a Dialect of your own must make its own")
         provider = choose(model)
         self._plan = Plan(
-            (), History(""), system, provider, self._language(provider, limits), Shelf(tools),
+            (), History(""), system, provider, self._language(provider, limits, "-"), Shelf(tools),
             _given("settings", settings, Settings), limits, deps, _policy(policy), journal, before, after,
         )  # fmt: skip
         if callable(watch):
@@ -73,13 +77,14 @@ class Engine:
         self._histories: dict[str, History] = {}
         self._stacks: list[AsyncExitStack] = []
 
-    def _language(self, provider: Provider, limits: Limits) -> Dialect:
+    def _language(self, provider: Provider, limits: Limits, nonce: str) -> Dialect:
         wanted = self._dialect
         if wanted == "auto" or wanted == ["auto"]:
             wanted = getattr(provider, "dialect", "auto")
         if isinstance(wanted, str | Sequence):
             model = getattr(provider, "model", "")
-            return dialects.get(wanted, model=model, evidence_chars=limits.evidence_chars)
+            signed = nonce if self._nonce else False
+            return dialects.get(wanted, model=model, nonce=signed, evidence_chars=limits.evidence_chars)
         return wanted
 
     def run(
@@ -99,7 +104,7 @@ class Engine:
         base = self._plan
         provider = base.provider if model is None else choose(model)
         limits = base.limits if limits is None else _given("limits", limits, Limits)
-        same = provider is base.provider and limits is base.limits
+        same = provider is base.provider and limits is base.limits and not self._nonce
         history = self._history(session)
         history.check()
         plan = base._replace(
@@ -107,7 +112,7 @@ class Engine:
             history=history,
             system=base.system if system is None else system,
             provider=provider,
-            dialect=base.dialect if same else self._language(provider, limits),
+            dialect=base.dialect if same else self._language(provider, limits, history.nonce),
             shelf=base.shelf if tools is None else Shelf(tools),
             settings=base.settings if settings is None else _given("settings", settings, Settings),
             limits=limits,

@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any
 
+from sidestream.dialects import new_nonce
 from sidestream.dialects.evidence import words
 from sidestream.dialects.inert import Untrusted
 from sidestream.errors import UsageError
@@ -30,6 +31,7 @@ class History:
         self.name = name
         self.messages: list[Message] = []
         self.untrusted = Untrusted()
+        self.nonce = new_nonce()  # what this session's blocks must carry, where they must
         self._live = ""
         self._folded: set[str] = set()  # the runs whose events are in `messages`
 

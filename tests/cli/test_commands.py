@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sidestream import dialects
 from sidestream.codec import decode
 from sidestream.events import CallClosed, RunFinished, Stamped, Text, ToolFinished
 
@@ -276,7 +277,21 @@ def test_tools_shows_the_shelf(sidestream: Any) -> None:
 
 
 def test_formats_lists_the_dialects(sidestream: Any) -> None:
-    assert "tinyrag" in sidestream("formats").out.splitlines()
+    lines = {line.split()[0]: line for line in sidestream("formats").out.splitlines()}
+    assert sorted(lines) == dialects.names()
+    assert "<tool_call>" in lines["hermes"]
+    assert "[/NAME]" in lines["kohaku_bracket"]
+    assert "moonshotai/Kimi-K2" in lines["kimi_k2"]
+
+
+def test_parse_auto_names_the_format_it_saw(sidestream: Any, tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("Hi <tool_call>\n<function=noop>\n</function>\n</tool_call>")
+    lines = [json.loads(line) for line in sidestream("parse", str(text), "--format", "auto").out.splitlines()]
+    assert lines[0] == {"type": "note", "name": "format", "data": "qwen3_coder"}
+    assert [line["call"]["name"] for line in lines if line["type"] == "call_closed"] == ["noop"]
+    text.write_text("just text")
+    assert '"native"' in sidestream("parse", str(text), "--format", "auto").out
 
 
 def test_doctor_is_honest(sidestream: Any) -> None:

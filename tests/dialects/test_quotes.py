@@ -53,7 +53,7 @@ class Driver:
     def skip(self, text, position):
         end = self.quotes.skip(text, position)
         assert position <= end <= len(text)
-        assert self.quotes.live or end == len(text)
+        assert self.quotes.live or self.quotes.inline or end == len(text)
         self.say(False, text[position:end])
         self.handed = not self.quotes.live
         return end

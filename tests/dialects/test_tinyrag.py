@@ -153,9 +153,16 @@ ROWS = {
         f"```\n``` ```\n{NOW}\n```\n{NOW}",
         [f"```\n``` ```\n{NOW}\n```\n", ("now", {})],
     ),
-    "inline code is shown": (f"write `{NOW}` so: {NOW}", [f"write `{NOW}` so: ", ("now", {})]),
+    "inline code is shown, and a whole block in it is told of": (
+        f"write `{NOW}` so: {NOW}",
+        [f"write `{NOW}`", ("quoted", ""), " so: ", ("now", {})],
+    ),
+    "a block that inline code holds in part is none": (f"`<tool name` {NOW[5:]}", [f"`<tool name` {NOW[5:]}"]),
     "inline code ends with its line": (f"a ` b\n{NOW}", ["a ` b\n", ("now", {})]),
-    "inline code of two backticks": (f"``a ` {NOW}`` {NOW}", [f"``a ` {NOW}`` ", ("now", {})]),
+    "inline code of two backticks": (
+        f"``a ` {NOW}`` {NOW}",
+        [f"``a ` {NOW}``", ("quoted", ""), " ", ("now", {})],
+    ),
     "three backticks on one line are inline code": (f"```{NOW}``` {NOW}", [f"```{NOW}``` ", ("now", {})]),
     "a call in reasoning is not run": (f"<think>{NOW}</think>{NOW}", [("think", NOW), ("now", {})]),
     "a closing think tag in prose erases nothing": ("a </think> b", ["a </think> b"]),

@@ -53,6 +53,7 @@ def _turn(command: argparse.ArgumentParser) -> None:
         help="URL#MODEL, openai:NAME, local, local:PATH.gguf, script:FILE (now: %(default)s)")  # fmt: skip
     add("--dialect", default="auto", metavar="NAME",
         help="how calls are written; see `sidestream formats` (default: what the model prefers)")  # fmt: skip
+    add("--nonce", action="store_true", help="run only blocks that carry this session's secret attribute")
     _shelf(command)
     add("--limits", action="append", default=[], metavar="KEY=VALUE",
         help="a limit of the run, such as per_run=10; may be given again")  # fmt: skip
@@ -87,7 +88,7 @@ def _parse(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("file", metavar="FILE", help="the text; - reads the standard input")
     add("--format", default="tinyrag", metavar="NAME",
-        help="of `sidestream formats`, or several: a,b (tinyrag); native reads JSON lines")  # fmt: skip
+        help="of `sidestream formats`, several: a,b, or auto (says which it saw); native: JSON lines")  # fmt: skip
     add("--tools", default="", metavar="FILE.json", help="the tools offered, as OpenAI tool schemas")
     add("--option", action="append", default=[], metavar="KEY=VALUE", help="an option of the format's reader")
     add("--chunks", type=int, default=0, metavar="N", help="characters per feed; 0: all at once (default)")

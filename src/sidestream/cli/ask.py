@@ -54,6 +54,7 @@ def engine_of(given: argparse.Namespace, tools: Sequence[Any] | None = None) -> 
         chosen(given.tools) if tools is None else tools,
         system=given.system,
         dialect=dialect,
+        nonce=given.nonce,
         limits=limits_of(given.limits),
     )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from sidestream import __version__, dialects
 from sidestream.cli.shelf import chosen
+from sidestream.dialects.models import rows
 from sidestream.messages import ToolSpec
 from sidestream.providers import local as embedded
 from sidestream.providers.choose import forms
@@ -53,8 +54,15 @@ def tools(given: argparse.Namespace) -> int:
 
 
 def formats(given: argparse.Namespace) -> int:
-    """The dialects' names."""
-    print("\n".join(dialects.names()))
+    """The dialects: each with what opens its blocks, and models that write it."""
+    models: dict[str, list[str]] = {}
+    for model, names in rows():
+        for name in names[:1]:
+            models.setdefault(name, []).append(model)
+    for name in dialects.names():
+        opener = next(iter(dialects.get(name).openers([ToolSpec("NAME", "", {})])), "")
+        known = ", ".join(models.get(name, [])[:3])
+        print(f"{name:<18}{opener.strip() or '-':<38}{known}".rstrip())
     return 0
 
 

@@ -18,7 +18,7 @@ from sidestream import dialects
 from sidestream.cli.arguments import pairs
 from sidestream.codec import decode, encode
 from sidestream.errors import ProviderError, UsageError
-from sidestream.events import AnyDelta, Stop
+from sidestream.events import AnyDelta, Note, Stop
 from sidestream.providers.openai_read import Answer, deltas_of
 
 __all__ = ["parse"]
@@ -113,9 +113,13 @@ def parse(given: argparse.Namespace) -> int:
         raise UsageError(f"--chunks must be 0 (all at once) or more, got {given.chunks}")
     formats = [name.strip() for name in given.format.split(",")]
     tools = _tools(given.tools) if given.tools else []
-    reader = dialects.get(formats, **_options(given.option)).parser(tools)
+    options, text = _options(given.option), _read(given.file)
+    if formats == ["auto"]:
+        formats = [dialects.seen(text, tools, **options) or "native"]
+        print(encode(Note("format", formats[0])).decode())
+    reader = dialects.get(formats, **options).parser(tools)
     stop = given.stop
-    for feed in _feeds(_read(given.file), formats, given.chunks):
+    for feed in _feeds(text, formats, given.chunks):
         if isinstance(feed, Stop):
             stop = stop or feed.reason
         for event in reader.feed(feed):

@@ -8,6 +8,7 @@ is a reader on its own, without I/O. A format's name is that of its row; `native
 from __future__ import annotations
 
 import difflib
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,9 +18,11 @@ from sidestream.dialects.formats import FORMATS
 from sidestream.dialects.language import Language
 from sidestream.dialects.models import formats_of
 from sidestream.errors import UsageError
+from sidestream.events import CallClosed, CallRejected, Text
 
-__all__ = ["Dialect", "StreamParser", "get", "names"]
+__all__ = ["Dialect", "StreamParser", "get", "names", "new_nonce", "seen"]
 
+_NONCE_BYTES = 8
 _FORMATS: dict[str, Format | None] = {"native": None, "openai_delta": None, **FORMATS}
 
 
@@ -28,9 +31,15 @@ def names() -> list[str]:
     return sorted(_FORMATS)
 
 
-def get(name: str | Sequence[str], *, model: str = "", **options: Any) -> Language:
+def new_nonce() -> str:
+    """Hexadecimal digits that nobody can guess."""
+    return secrets.token_hex(_NONCE_BYTES)
+
+
+def get(name: str | Sequence[str], *, model: str = "", nonce: bool | str = False, **options: Any) -> Language:
     """The dialect of this name, or of these names read at once (the first one writes). `"auto"` stands for `native`
-    and the formats that `model` is known to write. `options` are its parsers' defaults (see `block.Options`) and
+    and the formats that `model` is known to write. `nonce`: blocks count only with an unguessable attribute that the
+    taught text asks for (True makes one up). `options` are its parsers' defaults (see `block.Options`) and
     `evidence_chars`. Raises UsageError."""
     wanted = [name] if isinstance(name, str) else list(name)
     if "auto" in wanted:
@@ -43,7 +52,23 @@ def get(name: str | Sequence[str], *, model: str = "", **options: Any) -> Langua
             formats.append(row)
     native = not wanted or _FORMATS[wanted[0]] is None
     bound = {"evidence_chars": options.pop("evidence_chars")} if "evidence_chars" in options else {}
-    return Language(formats, options, native=native, **bound)
+    secret = new_nonce() if nonce is True else nonce or ""
+    return Language(formats, options, native=native, nonce=secret, **bound)
+
+
+def seen(text: str, specs: Sequence[Any] = (), **options: Any) -> str:
+    """The name of the format that `text` is written in, as far as its calls tell; `""` if none is found in it. A
+    format wins by the most whole calls, then by the fewest blocks that it cannot read."""
+    best, found = (0, 0, 0), ""
+    for name, row in FORMATS.items():
+        parser = Language([row], options).parser(specs)
+        events = [*parser.feed(text), *parser.close("end")]
+        calls = sum(isinstance(event, CallClosed) for event in events)
+        broken = sum(isinstance(event, CallRejected) and event.why != "quoted" for event in events)
+        plain = sum(len(event.text) for event in events if isinstance(event, Text))
+        if (calls + broken and (calls, -broken, -plain) > best) or (not found and calls + broken):
+            best, found = (calls, -broken, -plain), name
+    return found
 
 
 def _row(name: str) -> Format | None:

@@ -73,7 +73,7 @@ class Pieces:
         return bool(self._joined or self._small)
 
     def __str__(self) -> str:
-        return "".join(self._joined) + "".join(self._small)
+        return "".join([*self._joined, *self._small])
 
 
 class Block:

@@ -91,6 +91,10 @@ class Channels(msgspec.Struct, frozen=True):
         """A reader for the header that begins at an opener."""
         return _Header(self, new_id, options)
 
+    def signed(self, nonce: str) -> Channels | None:
+        """Headers have no place for a nonce."""
+        return None
+
     def wire(self, name: str, call_id: str) -> str:
         """Ids are not written."""
         return call_id

@@ -52,6 +52,10 @@ class Grammatical(Protocol):
         """A reader for the block that begins at an opener."""
         ...
 
+    def signed(self, nonce: str, /) -> Grammatical | None:
+        """The same with a nonce that every block must have; None if it has no place for one."""
+        ...
+
     def wire(self, name: str, call_id: str, /) -> str:
         """The id that a call is written with."""
         ...
@@ -78,6 +82,14 @@ class Format:
 
     def __repr__(self) -> str:
         return f"<format {self.name}>"
+
+    def signed(self, nonce: str) -> Format | None:
+        """The same with a nonce that every block must have; None if it has no place for one."""
+        grammars = [grammar.signed(nonce) for grammar in self.grammars]
+        found = [grammar for grammar in grammars if grammar is not None]
+        if len(found) < len(grammars):
+            return None
+        return Format(self.name, *found, think=self.think, hidden=self.hidden, pads=self.pads)
 
     def wire(self, name: str, call_id: str) -> str:
         """The id that a call of this name is written with."""

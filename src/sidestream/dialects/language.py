@@ -42,7 +42,12 @@ class Language:
         evidence_chars: int = EVIDENCE_CHARS,
         *,
         native: bool = False,
+        nonce: str = "",
     ) -> None:
+        formats = [_signed(item, nonce) for item in formats] if nonce else formats
+        if nonce and (native or not formats):
+            raise UsageError("nonce=True needs a text format; providers' native calls have no place for a nonce")
+        self._nonce = nonce
         self._formats = tuple(formats)
         self._writer = None if native or not formats else formats[0]
         self._lesson = LESSONS.get(self._writer.name) if self._writer else None
@@ -77,6 +82,12 @@ class Language:
         """A reader of one stream: `feed(text)`, then `close(stop)`. Raises UsageError."""
         return Reader(self._formats, specs_of(specs), self._options(options))
 
+    def openers(self, specs: Sequence[Any] = ()) -> tuple[str, ...]:
+        """The literal texts at which a block may begin, with these tools."""
+        named = {spec.name: spec for spec in specs_of(specs)}
+        grammars = [grammar for item in self._formats for grammar in item.grammars]
+        return tuple(dict.fromkeys(opener for grammar in grammars for opener in grammar.openers(named)))
+
     def patterns(self, specs: Sequence[Any] = ()) -> tuple[str, ...]:
         """The literal texts whose beginnings a reader may hold back (law 3)."""
         return patterns_of(self._formats, {spec.name: spec for spec in specs_of(specs)})
@@ -86,8 +97,9 @@ class Language:
         if not specs or self._writer is None:
             return ""
         if self._lesson is None:
-            return teach_tags(specs, tag="tool")
-        return teach(self._lesson, specs, self._writer.write(sample(specs[0]), self._escape))
+            return teach_tags(specs, tag="tool", nonce=self._nonce)
+        taught = teach(self._lesson, specs, self._writer.write(sample(specs[0]), self._escape))
+        return f'{taught} Every block must have nonce="{self._nonce}", as shown.' if self._nonce else taught
 
     def write(self, call: ToolCall, /) -> str:
         """The call as text; for `native`, its arguments as JSON."""
@@ -129,3 +141,10 @@ class Language:
         others = tuple(part for part in result.parts if not isinstance(part, TextPart))
         text = TextPart(neutralise(told(result, result.text, size), self.markers))
         return ToolResult(result.call, result.status, (text, *others), result.seconds)
+
+
+def _signed(item: Format, nonce: str) -> Format:
+    signed = item.signed(nonce)
+    if signed is None:
+        raise UsageError(f"nonce=True: the format {item.name!r} has no place for a nonce; use one with attributes")
+    return signed

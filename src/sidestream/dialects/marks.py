@@ -55,6 +55,8 @@ class Marks:
         self._markers = Markers(self.roles)
         self.firsts = frozenset(marker[0] for item in formats for marker in item.markers)
         self.joined = re.compile(f"(?<=[{re.escape(''.join(self.firsts))}]){JOINER}") if self.firsts else None
+        begun = "".join(sorted({opener[0] for opener in self.openers}))
+        self.opening = re.compile(f"[{re.escape(begun)}]" if begun else "(?!)")
         self.placed = any(grammar.place for found in self.openers.values() for grammar in found)
         self.special = re.compile(f"[{re.escape(''.join(sorted(self._markers.first)))}{JOINER}]")
         self.find, self.held = self._markers.find, self._markers.held

@@ -103,7 +103,7 @@ class Quotes:
     def skip(self, text: str, start: int) -> int:
         """From `start`, where code or quotation is or a marker stands, the index where live text begins
         again, or `len(text)`. Right behind the marker if it meant nothing there."""
-        position = start
+        position, inside = start, self.inline
         while position < len(text):
             if self._mode is Mode.QUOTE:
                 position = self._quote(text, position)
@@ -115,7 +115,7 @@ class Quotes:
                 position = self._open(text, position)
             else:
                 position = self._code(text, position)
-            if self._mode is Mode.LIVE and self._run is None:
+            if self._run is None and (self._mode is Mode.LIVE or (self.inline and not inside)):
                 break
         return position
 

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from enum import Enum, auto
 from typing import ClassVar
 
+import msgspec
+
 from sidestream.dialects.block import NATURAL, Block, Options
 from sidestream.dialects.format import Format, Grammatical
 from sidestream.dialects.inert import JOINER
@@ -22,7 +24,9 @@ from sidestream.dialects.scan import Markers
 from sidestream.events import (
     AnyDelta,
     AnyEvent,
+    CallClosed,
     CallDelta,
+    CallRejected,
     Hidden,
     Stop,
     Text,
@@ -54,8 +58,11 @@ class Reader:
         self._held = ""
         self._state = State.TEXT
         self._block: Block | None = None
+        self._formats = tuple(formats)
+        self._quotations = 0  # whole blocks in the inline code so far
+        self._shadow: Reader | None = None  # the shadow reads what inline code holds
         self._quotes = Quotes() if formats and options.fences == "inert" else None
-        self._marks: Marks = marks_of(tuple(formats), tuple(self._specs), self._specs, quotes=self._quotes is not None)
+        self._marks: Marks = marks_of(self._formats, tuple(self._specs), self._specs, quotes=self._quotes is not None)
         self._joined = self._marks.joined
         self._after_first = False  # the last text ended where a word joiner would be ours
         self._blank, self._last = True, "\n"  # nothing but blanks was said so far; the last character said
@@ -100,6 +107,7 @@ class Reader:
             held, self._held = self._held, ""
             self._block.close(held, out, natural=stop in NATURAL)
             self._block = None
+        self._tell_quoted(out)
         return [*out, *self._release(), *self._calls.close(stop)]
 
     def _begun_block(self, out: list[AnyEvent]) -> None:
@@ -254,13 +262,33 @@ class Reader:
 
     def _code(self, text: str, position: int, out: list[AnyEvent]) -> int:
         quotes = self._quotes
+        inline = quotes is not None and quotes.inline
         end = quotes.skip(text, position) if quotes else position
         self._say(Text, text[position:end], out)
+        if inline and quotes is not None:
+            self._quoted(text[position:end])
+            if not quotes.inline:
+                self._tell_quoted(out)
         if self._marks.placed and end > position:
             self._blank, self._last = False, text[end - 1]
         if quotes is None or quotes.live:
             self._state = State.TEXT
         return end
+
+    def _quoted(self, text: str) -> None:
+        """`text` in inline code is said already; blocks that are whole in it are counted."""
+        if self._shadow is None:
+            if self._marks.opening.search(text) is None:
+                return
+            options = msgspec.structs.replace(self._options, fences="live")
+            self._shadow = Reader(self._formats, list(self._specs.values()), options)
+            self._shadow._blank, self._shadow._last = False, "."
+        self._quotations += sum(isinstance(event, CallClosed) for event in self._shadow.feed(text))
+
+    def _tell_quoted(self, out: list[AnyEvent]) -> None:
+        """Inline code is over: the blocks in it are no calls, for good."""
+        out += [CallRejected(self._new_id(), "", "quoted") for _ in range(self._quotations)]
+        self._shadow, self._quotations = None, 0
 
     def _think_until(self, closers: Sequence[str], until: Sequence[str] = ()) -> None:
         """Reasoning begins; it ends with one of `closers`, or before one of `until`."""

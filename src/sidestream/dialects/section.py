@@ -50,6 +50,12 @@ class Section(msgspec.Struct, frozen=True):
     place: Literal["", "line", "start"] = ""
     discards: bool = False  # what follows a tail is made up by the model
     numbered: bool = False  # the head's id holds the name
+    nonce: str = ""  # the attribute that only our own text can ask for
+
+    @property
+    def signable(self) -> bool:
+        """True if its heads have a place for a nonce."""
+        return '="{name}"' in self.form and all(isinstance(head, str) and "{@}" in head for head in self.heads)
 
     def wire(self, name: str, call_id: str) -> str:
         """The id that a call is written with, and its result told with; Kimi's hold the name and a number."""
@@ -62,7 +68,8 @@ class Section(msgspec.Struct, frozen=True):
         ]
         body = self.body.write(call, escape, guard)
         wire = self.wire(call.name, call.id)
-        parts = {"{body}": body, "{name}": call.name, "{id}": wire}
+        name = f'{call.name}" nonce="{self.nonce}' if self.nonce else call.name
+        parts = {"{body}": body, "{name}": name, "{id}": wire}
         return re.sub(r"\{(?:body|name|id)\}", lambda found: parts[found[0]], self.form)
 
 
@@ -104,6 +111,13 @@ class Shape:
             return tuple(f"{{{more}" for more in _MORE)
         return self.openers({})
 
+    def head(self, text: str, start: int) -> Found | None:
+        """The head at `start`; only one with the nonce counts, where there is one."""
+        found = first_of(self.heads, text, start)
+        if found is None or found is MORE or found.values.get("@nonce", "") == self.row.nonce or not self.row.nonce:
+            return found
+        return None
+
     def claims(self, text: str, position: int, specs: Mapping[str, ToolSpec]) -> bool | None:
         """True if a block of this row begins at an opener's place, None if it may yet, False if none does."""
         found = first_of([opener for opener, _ in self.wrappers], text, position)
@@ -123,7 +137,7 @@ class Shape:
                 return None
         name = ""
         if self.heads:
-            found = first_of(self.heads, text, start)
+            found = self.head(text, start)
             if found is None or found is MORE:
                 return None if found is MORE else False
             name, start = named(found), found.end

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
 from typing import ClassVar
 
+import msgspec
+
 from sidestream.dialects.block import Block, Options
 from sidestream.dialects.body import BLANKS, Body, Head, UnreadableError
 from sidestream.dialects.pattern import MORE, Found, Pattern, first_of
@@ -128,7 +130,7 @@ class _SectionBlock(Block):
     def _head_at(self, text: str, start: int) -> Found | None:
         """What the head at `start` says; without heads, a body's own beginning counts."""
         if self._grammar.heads:
-            found = first_of(self._grammar.heads, text, start)
+            found = self._grammar.head(text, start)
             known = found is None or found is MORE or not self._row.known or named(found) in self._specs
             return found if known else None
         claimed = self._row.body.claims(text, start, "", self._specs)
@@ -355,3 +357,7 @@ class Grammar(Shape):
     def open(self, specs: Mapping[str, ToolSpec], new_id: Callable[[], str], options: Options) -> Block:
         """A reader for the block that begins at an opener."""
         return _SectionBlock(self, specs, new_id, options)
+
+    def signed(self, nonce: str) -> Grammar | None:
+        """The same, with a nonce that every head must have; None if its heads have no place for one."""
+        return Grammar(msgspec.structs.replace(self.row, nonce=nonce)) if self.row.signable else None

@@ -27,24 +27,32 @@ class Head(NamedTuple):
     end: int
 
 
-def read_head(text: str, position: int, tag: str, hold: int) -> Head:
-    """What the opener at `position` opens; `hold` is the most characters a tag may have."""
+def read_head(text: str, position: int, tag: str, hold: int, nonce: str = "") -> Head:
+    """What the opener at `position` opens; `hold` is the most characters a tag may have, `nonce` what its
+    attribute of that name must say: a tag without it is text."""
     end = position + len(tag) + 1
-    name = ""
+    name = signed = ""
     while True:
         found = _ATTRIBUTE.match(text, end)
         if found is None or found.end() - position > hold:
             if len(text) - position <= hold and _BEGUN.match(text, end):
                 return Head("more", "", position)
+            if nonce and signed != nonce:
+                return Head("text", "", position)
             if name:
                 return Head("broken", name, end)
             tried = _TRIED.match(text, position)
             return Head("broken", "", tried.end()) if tried else Head("text", "", position)
         closer, attribute, *values = found.groups()
+        if closer and nonce and signed != nonce:
+            return Head("text", "", position)
         if closer:
             return Head("whole", name, found.end())
+        given = next(value for value in values if value is not None).strip()
         if attribute == "name":
-            if name:
+            if name and not (nonce and signed != nonce):
                 return Head("broken", name, end)
-            name = next(value for value in values if value is not None).strip()
+            name = given
+        elif attribute == "nonce":
+            signed = given
         end = found.end()

@@ -17,7 +17,9 @@ _UNSAFE = re.compile('[<>"\\s]')
 _SCALAR = re.compile(r"\s*(?:[-\d\[{]|(?:true|false|null|True|False)\s*\Z)")  # a schema might make more of it
 
 
-def write(call: ToolCall, escape: Escape, *, tag: str, ambiguous: Sequence[str], json: Sequence[str]) -> str:
+def write(
+    call: ToolCall, escape: Escape, *, tag: str, ambiguous: Sequence[str], json: Sequence[str], nonce: str = ""
+) -> str:
     """`<tag name="…">` with an element for each argument, or with JSON where one would not read back as itself.
     `ambiguous` are the elements that may mean the main argument, `json` those that hold JSON."""
     args = {escape(key): each_text(value, escape) for key, value in call.args.items()}
@@ -27,7 +29,11 @@ def write(call: ToolCall, escape: Escape, *, tag: str, ambiguous: Sequence[str],
     else:
         body = f"<{json[0]}>{dumps(args)}</{json[0]}>"
     name = _UNSAFE.sub("_", call.name)  # another format's name may hold what no attribute can
-    return f'<{tag} name="{name}">{body}</{tag}>'
+    return f'<{tag} name="{name}"{_signed(nonce)}>{body}</{tag}>'
+
+
+def _signed(nonce: str) -> str:
+    return f' nonce="{nonce}"' if nonce else ""
 
 
 def _plain(key: str, value: object) -> bool:
@@ -44,23 +50,23 @@ def _element(key: str, value: str, by_full_name: bool) -> str:
     return f"<{opening}>{text}</{closing}>"
 
 
-def teach(specs: Sequence[ToolSpec], *, tag: str) -> str:
+def teach(specs: Sequence[ToolSpec], *, tag: str, nonce: str = "") -> str:
     """What a model must be told to write blocks of these tools."""
     lines = [
         "You can call tools. To call one, write a block like this anywhere in your answer, and go on writing:",
-        *(_sample(spec, tag) for spec in specs[:1]),
+        *(_sample(spec, tag, nonce) for spec in specs[:1]),
         "A tool starts as soon as its block is closed. Do not invent its result: it is given to you in the next "
         "message. Several blocks may stand in one answer; never put one inside another. The tools:",
-        *(f"- {spec.name}: {spec.description}\n  {_sample(spec, tag)}" for spec in specs),
+        *(f"- {spec.name}: {spec.description}\n  {_sample(spec, tag, nonce)}" for spec in specs),
     ]
     return "\n".join(lines)
 
 
-def _sample(spec: ToolSpec, tag: str) -> str:
+def _sample(spec: ToolSpec, tag: str, nonce: str) -> str:
     """A block of a tool, with a word on each argument in its place."""
     required = spec.schema.get("required") or ()
     body = "".join(f"<{key}>{_describe(schema, key in required)}</{key}>" for key, schema in spec.properties.items())
-    return f'<{tag} name="{spec.name}">{body}</{tag}>'
+    return f'<{tag} name="{spec.name}"{_signed(nonce)}>{body}</{tag}>'
 
 
 def _describe(schema: Any, required: bool) -> str:

@@ -42,6 +42,7 @@ class TagFormat(msgspec.Struct, frozen=True):
     verbatim: tuple[str, ...]
     hold: int = 256  # characters of an opening tag that may be held back
 
+    nonce: str = ""
     sure: bool = True
     place: Literal["", "line", "start"] = ""
 
@@ -61,12 +62,16 @@ class TagFormat(msgspec.Struct, frozen=True):
 
     def claims(self, text: str, position: int, specs: Mapping[str, ToolSpec]) -> bool | None:
         """True if an opening tag stands there, or what tries to be one."""
-        kind = read_head(text, position, self.tag, self.hold).kind
+        kind = read_head(text, position, self.tag, self.hold, self.nonce).kind
         return None if kind == "more" else kind != "text"
 
     def open(self, specs: Mapping[str, ToolSpec], new_id: Callable[[], str], options: Options) -> Block:
         """A reader for the block that begins at an opener."""
         return _TagBlock(self, specs, new_id, options)
+
+    def signed(self, nonce: str) -> TagFormat:
+        """The same with a nonce that every opening tag must have."""
+        return msgspec.structs.replace(self, nonce=nonce)
 
     def wire(self, name: str, call_id: str) -> str:
         """Ids are not written."""
@@ -74,11 +79,11 @@ class TagFormat(msgspec.Struct, frozen=True):
 
     def write(self, call: ToolCall, escape: Escape) -> str:
         """The call as text: elements where every argument is a text that reads back as itself, else JSON."""
-        return write(call, escape, tag=self.tag, ambiguous=self.values, json=self.json)
+        return write(call, escape, tag=self.tag, ambiguous=self.values, json=self.json, nonce=self.nonce)
 
     def teach(self, specs: Sequence[ToolSpec]) -> str:
         """What a model must be told to write this format."""
-        return teach(specs, tag=self.tag)
+        return teach(specs, tag=self.tag, nonce=self.nonce)
 
 
 TINYRAG = TagFormat(
@@ -152,7 +157,7 @@ class _TagBlock(Block):
 
     def _head(self, text: str, position: int, out: list[AnyEvent]) -> int:
         """All of the opening tag at once: nothing of it is taken before it is whole."""
-        head = read_head(text, position, self._row.tag, self._row.hold)
+        head = read_head(text, position, self._row.tag, self._row.hold, self._row.nonce)
         if head.kind == "more":
             return -1
         if head.kind == "text":
@@ -365,7 +370,7 @@ class _TagBlock(Block):
         """True if a block begins there, None if it may yet, False if it is only text."""
         if not text.startswith(self._row.markers, position):
             return False
-        kind = read_head(text, position, self._row.tag, self._row.hold).kind
+        kind = read_head(text, position, self._row.tag, self._row.hold, self._row.nonce).kind
         return None if kind == "more" else kind != "text"
 
     def _nested(self, position: int, out: list[AnyEvent]) -> int:

@@ -87,7 +87,6 @@ class Rounds:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._limits, self._dialect = plan.limits, plan.dialect
-        plan.history.untrusted.read = self._calls_in
         self._names: dict[str, str] = {}  # call id → the tool it named
         self._failed: str | None = None
         self._chosen = self._started = False
@@ -162,6 +161,7 @@ class Rounds:
         """The gate's tally and the crew, now that the tools are known."""
         run, plan = self._run, self._plan
         untrusted = plan.history.untrusted if self._dialect.markers else None
+        plan.history.untrusted.ready(self._calls_in)
         if untrusted is not None:
             plan.history.distrust(plan.input)
         self._tools = self._shelf.tools

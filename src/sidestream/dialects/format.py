@@ -2,7 +2,7 @@
 
 A grammar (a row of a family) says where blocks may begin and reads them; most formats have one. `think` are the
 pairs of markers around reasoning, `hidden` markers that are neither text nor call, `pads`: one newline beside
-such a marker belongs to it.
+such a marker belongs to it; `versions`: names of the first grammars, of which one may be asked for.
 """
 
 from __future__ import annotations
@@ -75,13 +75,23 @@ class Format:
         think: Sequence[tuple[str, str]] = (),
         hidden: Sequence[str] = (),
         pads: bool = False,
+        versions: Sequence[str] = (),
     ) -> None:
         self.name, self.grammars = name, grammars
+        self._versions = tuple(versions)
         self.think, self.hidden, self.pads = tuple(think), tuple(hidden), pads
         self.markers = tuple(dict.fromkeys(marker for grammar in grammars for marker in grammar.markers))
 
     def __repr__(self) -> str:
         return f"<format {self.name}>"
+
+    def version(self, name: str) -> Format:
+        """The same, but the grammar of this version writes; itself if it has no such version."""
+        if name not in self._versions:
+            return self
+        at = self._versions.index(name)
+        order = [self.grammars[at], *self.grammars[:at], *self.grammars[at + 1 :]]
+        return Format(self.name, *order, think=self.think, hidden=self.hidden, pads=self.pads)
 
     def signed(self, nonce: str) -> Format | None:
         """The same with a nonce that every block must have; None if it has no place for one."""

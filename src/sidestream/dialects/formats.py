@@ -27,10 +27,15 @@ _Pairs = Sequence[tuple[str, str]]
 
 
 def _format(
-    name: str, *rows: Section | Channels, think: _Pairs = (), hidden: Sequence[str] = (), pads: bool = False
+    name: str,
+    *rows: Section | Channels,
+    think: _Pairs = (),
+    hidden: Sequence[str] = (),
+    pads: bool = False,
+    versions: Sequence[str] = (),
 ) -> Format:
     grammars = [Grammar(row) if isinstance(row, Section) else row for row in rows]
-    return Format(name, *grammars, think=think, hidden=hidden, pads=pads)
+    return Format(name, *grammars, think=think, hidden=hidden, pads=pads, versions=versions)
 
 
 def _json(opener: str, closer: str = "", *, body: BodyRow | None = None, form: str = "", **more: object) -> Section:
@@ -383,7 +388,7 @@ FORMATS: dict[str, Format] = {
         _format("dots", _invokes("<dots_function_call>", "</dots_function_call>"), _BARE_INVOKE),
         _format("anthropic_legacy", _invokes("<function_calls>", "</function_calls>"), _BARE_INVOKE),
         _format("minimax_m3", _MINIMAX_M3),
-        _format("deepseek_dsml", _V32, _V4, _V41, *_DSML_MORE),
+        _format("deepseek_dsml", _V32, _V4, _V41, *_DSML_MORE, versions=("v32", "v4", "v41")),
         _format(
             "kimi_k3", _KIMI_K3, think=((_k3("think"), _k3_end("think")),),
             hidden=(_k3("response"), _k3_end("response"), _k3("message"), _k3_end("message"), _k3_end("think")),

@@ -76,34 +76,44 @@ def fingerprint(text: str) -> str:
 class Untrusted:
     """The untrusted texts of one session, kept as fingerprints, and the calls that a reader finds in them.
 
-    `read` gives the calls in a text, for every enabled format; with it a block is known again also where it was
-    written differently (other quotes, another element for the same argument).
+    `ready` is given what finds the calls in a text, for every enabled format; with it a block is known again also
+    where it was written differently (other quotes, another element for the same argument). What was added before
+    that is read then.
     """
 
-    __slots__ = ("_calls", "_texts", "read")
+    __slots__ = ("_calls", "_read", "_texts", "_unread")
 
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._calls: set[str] = set()
-        self.read: Callable[[str], Iterable[ToolCall]] = _no_calls
+        self._unread: list[str] = []
+        self._read: Callable[[str], Iterable[ToolCall]] | None = None
+
+    def ready(self, read: Callable[[str], Iterable[ToolCall]]) -> None:
+        """`read` gives the calls in a text from now on."""
+        self._read, unread = read, self._unread
+        self._unread = []
+        for text in unread:
+            self._learn(text)
 
     def add(self, text: str) -> None:
         """Remember `text`."""
         print_ = fingerprint(text)
-        if not print_:
+        if print_:
+            self._texts.append(print_)
+            self._learn(text)
+
+    def _learn(self, text: str) -> None:
+        if self._read is None:
+            self._unread.append(text)
             return
-        self._texts.append(print_)
         for version in {text, html.unescape(_unescaped(text))}:
-            self._calls.update(map(_gist, self.read(version)))
+            self._calls.update(map(_gist, self._read(version)))
 
     def holds(self, call: ToolCall) -> bool:
         """True if the block that `call` was read from stands in one of the texts, however disguised."""
         print_ = fingerprint(call.raw)
         return _gist(call) in self._calls or (bool(print_) and any(print_ in text for text in self._texts))
-
-
-def _no_calls(text: str) -> Iterable[ToolCall]:
-    return ()
 
 
 def _gist(call: ToolCall) -> str:

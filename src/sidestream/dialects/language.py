@@ -44,6 +44,7 @@ class Language:
         native: bool = False,
         nonce: str = "",
     ) -> None:
+        formats = [item.version(options.get("dialect", "")) for item in formats]
         formats = [_signed(item, nonce) for item in formats] if nonce else formats
         if nonce and (native or not formats):
             raise UsageError("nonce=True needs a text format; providers' native calls have no place for a nonce")

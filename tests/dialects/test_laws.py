@@ -112,7 +112,7 @@ def test_several_formats_at_once(names, data, seed):
 
 def patterns(name):
     """What a format may wait for: its markers; and in an open block, another call before its name is known."""
-    found = [re.compile(re.escape(text)) for text in ("{", "<｜DSML｜")]
+    found = [re.compile(re.escape(text)) for text in ("{", '"', "[", "<｜DSML｜")]
     return [*dialects.get(name).patterns(SPECS), *found, re.compile(r"[\w.]+\s*\(?\Z")]
 
 

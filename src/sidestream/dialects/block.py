@@ -32,7 +32,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reasoning a draft (`inert`), or does it end the reasoning (`implicit_end`). `starts_in_think`: the stream
     begins inside reasoning. `complete_at_eos`: a call that lacks nothing but closers counts at a natural end.
     `react_after_call`: what ReAct models make up behind a call is dropped (`discard`) or shown. `entities`:
-    `decode` XML entities where the format says so, or leave all text `verbatim`.
+    `decode` XML entities in values or leave them `verbatim`; by default as the format says.
     `dialect`: which of a format's versions is written (all are read).
     `block_chars` and `args_chars` bound one text block and one native call's arguments, in characters.
     """
@@ -42,7 +42,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     starts_in_think: bool = False
     complete_at_eos: bool = True
     react_after_call: Literal["discard", "text"] = "discard"
-    entities: Literal["decode", "verbatim"] = "decode"
+    entities: Literal["", "decode", "verbatim"] = ""
     dialect: Literal["", "v32", "v4", "v41"] = ""
     block_chars: Annotated[int, msgspec.Meta(ge=1)] = 65_536
     args_chars: Annotated[int, msgspec.Meta(ge=0)] = 1_048_576

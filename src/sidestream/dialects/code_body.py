@@ -159,6 +159,7 @@ class GemmaArgs(msgspec.Struct, frozen=True):
 
     delimiter: str
     closer: str
+    texts: bool = False  # all values are texts on the wire: their types are the schema's
     lists: bool = False
     why: str = "malformed"
     waits: tuple[str, ...] = ()
@@ -245,8 +246,10 @@ class _Object:
         except ValueError:
             raise UnreadableError("malformed") from None
         spec = self._head.spec
-        args = {key: typed(value, key, spec) if isinstance(value, str) else value for key, value in values.items()}
-        return Read(self.name, self._head.wire, args)
+        if self._row.texts:
+            texts = {key: value for key, value in values.items() if isinstance(value, str)}
+            values |= {key: typed(text, key, spec) for key, text in texts.items()}
+        return Read(self.name, self._head.wire, values)
 
     def rescued(self, text: str) -> bool:
         """True if only the closer is missing; see Body.rescued."""

@@ -46,16 +46,16 @@ def _json(opener: str, closer: str = "", *, body: BodyRow | None = None, form: s
 
 # ---- JSON
 
-_HERMES = _json("<tool_call>", "</tool_call>")
-_LONGCAT = _json("<longcat_tool_call>", "</longcat_tool_call>")
+_HERMES = _json("<tool_call>", "</tool_call>", single=True)
+_LONGCAT = _json("<longcat_tool_call>", "</longcat_tool_call>", single=True)
 _GRANITE = _json("<|tool_call|>", form="<|tool_call|>[{body}]")
 _GRANITE_TAG = _json("<tool_call>", "</tool_call>", form="<tool_call>[{body}]</tool_call>")
 _GRANITE_20B = _json("<function_call>", "", form="<function_call>{body}")
 _MISTRAL_V3 = _json("[TOOL_CALLS]", "", form="[TOOL_CALLS][{body}]")
 _PHI4 = Section(JsonObject(lists=False), "functools[{body}]", wrappers=(("functools[", "]"),), between=",", sure=False)
 _INTERNLM = _json(
-    "<|action_start|>{_}<|plugin|>", "<|action_end|>", body=JsonObject(arguments=("parameters", "arguments")),
-    form="<|action_start|><|plugin|>\n{body}<|action_end|>",
+    "<|action_start|>{_}<|plugin|>", "<|action_end|>", single=True,
+    body=JsonObject(arguments=("parameters", "arguments")), form="<|action_start|><|plugin|>\n{body}<|action_end|>",
 )  # fmt: skip
 _ARRAY_TAGS = _json("<tool_calls>", "</tool_calls>", form="<tool_calls>[\n{body}\n]</tool_calls>")
 _COHERE = _json(
@@ -68,7 +68,8 @@ _APERTUS = _json(
 )
 _LLAMA_TAG = Section(
     JsonObject(arguments=("parameters", "arguments"), lists=False), "<|python_tag|>{body}",
-    wrappers=(("<|python_tag|>", ""),), between=";", tails=("<|eom_id|>", "<|eot_id|>"),
+    wrappers=(("<|python_tag|>", ""), ("<|python_start|>", "<|python_end|>")), between=";",
+    tails=("<|eom_id|>", "<|eot_id|>"),
 )  # fmt: skip
 _LLAMA_BARE = Section(
     JsonObject(arguments=("parameters", "arguments"), known=True, lists=False), "{body}",
@@ -95,8 +96,9 @@ _MISTRAL_V11 = Section(
     tails=("</s>",),
 )  # fmt: skip
 _FUNCTIONARY = Section(
-    JsonArgs(), "<function={name}>{body}</function>", heads=("<function={name}>",), tails=("</function>",), sure=False
-)
+    JsonArgs(ends="</function>"), "<function={name}>{body}</function>",
+    heads=("<function={name}>",), tails=("</function>",), sure=False,
+)  # fmt: skip
 _V3 = "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"
 _DEEPSEEK_V3 = Section(
     JsonArgs(),
@@ -263,7 +265,7 @@ _CLINE = Section(
     ),
     "<{name}>\n{body}", heads=("<{name}>",), known=True, named=True, sure=False,
 )  # fmt: skip
-_KOHAKU_XML = Section(Element(), "<{name}{body}", heads=("<{name}",), known=True, named=True, sure=False)
+_KOHAKU_XML = Section(Element(), "<{name}{body}", heads=("<{name:[^\\s<>/\"'=]}",), known=True, named=True, sure=False)
 _KOHAKU_BRACKET = Section(Bracket(), "[/{name}]{body}", heads=("[/{name}]",), known=True, named=True, sure=False)
 _M3 = "]<]minimax[>["
 _MINIMAX_M3 = Section(
@@ -277,10 +279,10 @@ _GEMMA4 = Section(
     GemmaArgs('<|"|>', "<tool_call|>"), "<|tool_call>call:{name}{body}", heads=("<|tool_call>{_}call:{_}{name}",)
 )
 _FUNCTIONGEMMA = Section(
-    GemmaArgs("<escape>", "<end_function_call>"), "<start_function_call>call:{name}{body}",
+    GemmaArgs("<escape>", "<end_function_call>", texts=True), "<start_function_call>call:{name}{body}",
     heads=("<start_function_call>{_}call:{_}{name}",), tails=("<start_function_response>",),
 )  # fmt: skip
-_CALL = "{name:[\\w.]}{_}("
+_CALL = "{name:[\\w.:-]}{_}("
 _PYTHONIC = Section(
     PythonArgs(),
     "[{name}({body}]",
@@ -355,7 +357,7 @@ FORMATS: dict[str, Format] = {
         _format("granite", _GRANITE, _GRANITE_TAG),
         _format("granite_20b", _GRANITE_20B),
         _format("mistral_v3", _MISTRAL_V3, think=_MISTRAL_THINK, hidden=("</s>",)),
-        _format("mistral_v11", _MISTRAL_V11, think=_MISTRAL_THINK, hidden=("</s>",)),
+        _format("mistral_v11", _MISTRAL_V11, _MISTRAL_V3, think=_MISTRAL_THINK, hidden=("</s>",)),
         _format("phi4", _PHI4),
         _format("internlm", _INTERNLM),
         _format("jamba", _ARRAY_TAGS),

@@ -25,13 +25,16 @@ __all__ = ["JsonArgs", "JsonObject"]
 
 HOLD = 256  # characters of a bare object that may be held back until it is known to be a call
 _WORD = re.compile(r"[\w.+-]*")
+_VALUE = re.compile(r"[\[{\"0-9tfn-]")
+_AFTER_WORD = re.compile(r"[\s,\]}]")
 _KEY_BEGUN = re.compile(r'\{\s*(?:"[^"]*)?\Z')
 _FIRST_KEY = re.compile(r'\{\s*"([^"\\]*)"')
 
 
 class JsonArgs(msgspec.Struct, frozen=True):
-    """The arguments alone: `{…}`; `null` and nothing are `{}`."""
+    """The arguments alone: `{…}`; `null` and nothing are `{}`, also where only `ends` tells that nothing comes."""
 
+    ends: str = ""
     lists: bool = False
     why: str = "invalid_json"
     waits: tuple[str, ...] = ()
@@ -41,9 +44,14 @@ class JsonArgs(msgspec.Struct, frozen=True):
         return _Arguments(head)
 
     def claims(self, text: str, position: int, name: str, specs: Mapping[str, ToolSpec], /) -> bool | None:
-        """An object must follow."""
+        """An object must follow, or what stands for one."""
         start = _start(text, position)
-        return None if start == len(text) else text[start] == "{"
+        if start == len(text):
+            return None
+        empty = [word for word in ("null", self.ends) if word]
+        if text.startswith(("{", *empty), start):
+            return True
+        return None if any(word.startswith(text[start:]) for word in empty) else False
 
     def write(self, call: ToolCall, escape: Escape, guard: Sequence[str], /) -> str:
         """The arguments as JSON."""
@@ -123,7 +131,7 @@ def _prefix(row: JsonObject) -> re.Pattern[str]:
     """The beginning of an object up to its name."""
     if row.keyed:
         return re.compile(r'\{\s*"([^"\\]+)"\s*:')
-    before = r'(?:"\w+"\s*:\s*"[^"\\]*"\s*,\s*){0,3}'
+    before = r'(?:"\w+"\s*:\s*"[^"\\]*"\s*,\s*){0,3}?'
     return re.compile(rf'\{{\s*{before}"(?:{_words(row.names)})"\s*:\s*"([^"\\]*)"')
 
 
@@ -146,7 +154,18 @@ class _Root:
         return self._balance.plain
 
     def step(self, text: str, position: int) -> int:
+        if not self._balance.root:
+            position = _start(text, position)
+            if position == len(text):
+                return position
+            if not _VALUE.match(text, position):
+                self.broken, self.whole = "invalid_json", True
+                return position
         end = self._balance.feed(text, position)
+        if end < 0 and self._balance.root not in '{["':
+            found = _AFTER_WORD.search(text, position)
+            self.whole = found is not None
+            return found.start() if found else len(text)
         if end < 0:
             return len(text)
         if self._balance.broken:
@@ -168,7 +187,7 @@ class _Arguments(_Root):
     def step(self, text: str, position: int) -> int:
         if self._balance.root in ("{", "["):
             return super().step(text, position)
-        start = _start(text, position)
+        start = position if self._balance.root else _start(text, position)
         if start == len(text):
             return start
         if not self._balance.root and text[start] in '{["':

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from typing import Any
-
-from sidestream.messages import clean
 
 __all__ = ["Quoted", "python"]
 
 _DEEPEST = 64
 _WORDS: dict[str, Any] = {"True": True, "true": True, "False": False, "false": False, "None": None, "null": None}
-_NUMBER = re.compile(r"[+-]?(?:\d[\d_]*)?\.?\d*(?:[eE][+-]?\d+)?\Z")
+_DIGITS = r"[0-9]+(?:_[0-9]+)*"
+_FLOAT = re.compile(rf"[+-]?(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?")
+_WHOLE = re.compile(r"[+-]?(?:0+|[1-9](?:_?[0-9]+)*|0[xX]_?[0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+)")
 _TOKEN = re.compile(
-    r"\s*(?:(?P<mark>[\[\](){},:])|(?P<word>[+-]?[\w.]+(?:(?<=[eE])[+-]\d+)?)|(?P<quote>[rRuU]?(?:'''|\"\"\"|'|\")))"
+    r"\s*(?:(?P<mark>[\[\](){},:])|(?P<quote>[rRuU]?(?:'''|\"\"\"|'|\"))|(?P<word>[+-]?\s{0,4}[\w.]+(?:(?<=[eE])[+-][0-9]+)?))"
 )
 _ENDS = {
     quote: re.compile(
@@ -30,7 +31,9 @@ _ENDS = {
     )
     for quote in ("'''", '"""', "'", '"')
 }
-_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.S)
+_ESCAPE = re.compile(
+    r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|N\{([^{}]{1,88})\}|(.))", re.S
+)
 _PLAIN = {
     "n": "\n",
     "t": "\t",
@@ -47,9 +50,14 @@ _PLAIN = {
 
 
 def _escape(found: re.Match[str]) -> str:
-    octal, two, four, eight, other = found.groups()
+    octal, two, four, eight, name, other = found.groups()
     if other is not None:
         return _PLAIN.get(other, found[0])
+    if name is not None:
+        try:
+            return unicodedata.lookup(name)
+        except KeyError:
+            raise ValueError(f"no character is named {name}") from None
     code = int(octal, 8) if octal else int(two or four or eight, 16)
     if code > 0x10FFFF:
         raise ValueError("an escape that is no character")
@@ -57,10 +65,11 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _number(word: str) -> int | float:
-    if not any(character.isdigit() for character in word) or not _NUMBER.match(word):
+    word = "".join(word.split())
+    if _WHOLE.fullmatch(word):
+        return int(word, 0)
+    if not _FLOAT.fullmatch(word) or word.lstrip("+-").replace("_", "").isdigit():
         raise ValueError(f"not a literal: {word[:40]}")
-    if word.lstrip("+-").isdigit():
-        return int(word)
     value = float(word)
     if not math.isfinite(value):
         raise ValueError(f"{word} is too large for a number")
@@ -107,7 +116,10 @@ class _Reader:
             raise ValueError("a text that does not end")
         self.position = found.end()
         text = found[0][: -len(quote)]
-        return clean(_ESCAPE.sub(_escape, text)) if "\\" in text and not raw else text
+        if "\\" not in text or raw:
+            return text
+        text = _ESCAPE.sub(_escape, text)
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")  # pairs are one character
 
     def mark(self, wanted: str) -> bool:
         """Take `wanted` if it comes next."""

@@ -15,7 +15,7 @@ import msgspec
 from sidestream.dialects.body import Body, Head, Read, UnreadableError
 from sidestream.dialects.inert import Escape
 from sidestream.dialects.scan import Markers
-from sidestream.dialects.values import dumps, typed
+from sidestream.dialects.values import decode_entities, dumps, typed
 from sidestream.messages import ToolCall, ToolSpec
 
 __all__ = ["Bracket", "Element"]
@@ -30,19 +30,26 @@ _MAIN = {
 }
 """KohakuTerrarium's map from a tool to the argument its body goes to, as far as FORMATS tells it."""
 
-_LINE = re.compile(r"@@([^\s=]{1,128})(?:=([^\n]*))?(?:\n|\Z)")
+_LINE = re.compile(r"@@[ \t]*([^\s=]{1,128})[ \t]*(?:=([^\r\n]*))?(?:\r?\n|\Z)")
 _QUOTE = re.compile(r"[\"'>]")
 _QUOTES = {quote: re.compile(quote) for quote in "\"'"}
 _ATTRIBUTE = re.compile(r"\s+([A-Za-z_][\w:.-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>/=]+))")
 
 
 def _main(head: Head, given: Mapping[str, object]) -> str:
-    """Where free text goes: the tool's main argument, or the first one that is not given yet."""
+    """Where free text goes: to the tool's main argument, or to the one required argument that is left. Raises
+    UnreadableError where that is given already, or cannot be told."""
     spec = head.spec
-    wanted = [spec.main if spec else "", _MAIN.get(head.name, ""), spec.bare if spec else ""]
-    properties = list(spec.properties) if spec else []
-    options = [key for key in wanted if key and (not properties or key in properties)]
-    return next((key for key in [*options, *properties] if key not in given), "content")
+    properties = spec.properties if spec else {}
+    known = [key for key in (spec.main if spec else "", _MAIN.get(head.name, "")) if key]
+    wanted = [key for key in known if not properties or key in properties][:1]
+    if not wanted and spec:
+        required = [key for key in spec.schema.get("required") or () if key not in given]
+        wanted = required if len(required) == 1 else [spec.bare]
+    key = (wanted or ["content"])[0] or "content"
+    if key in given:
+        raise UnreadableError("malformed")
+    return key
 
 
 class Bracket(msgspec.Struct, frozen=True):
@@ -109,7 +116,7 @@ class _Lines(_Closed):
 
     def finish(self, text: str) -> Read:
         """The call; see Body.finish."""
-        body = text.removesuffix(self._closer).removeprefix("\n")
+        body = text.removesuffix(self._closer).removeprefix("\r").removeprefix("\n")
         args: dict[str, object] = {}
         while found := _LINE.match(body):
             if found[1] in args:
@@ -119,8 +126,6 @@ class _Lines(_Closed):
         body = body.removesuffix("\n")
         if body.strip():
             key = _main(self._head, args)
-            if key in args:
-                raise UnreadableError("malformed")
             args[key] = typed(body, key, self._head.spec)
         return Read(self.name, "", args)
 
@@ -199,14 +204,16 @@ class _Element(_Closed):
             key, *values = found.groups()
             if key in args:
                 raise UnreadableError("malformed")
-            args[key] = typed(next(value for value in values if value is not None), key, self._head.spec)
+            value = next(value for value in values if value is not None)
+            args[key] = typed(self._decoded(value), key, self._head.spec)
             position = found.end()
         if head[position:].strip():
             raise UnreadableError("malformed")
         body = body.removesuffix(self._closer)
         if body.strip():
             key = _main(self._head, args)
-            if key in args:
-                raise UnreadableError("malformed")
-            args[key] = typed(body.removeprefix("\n").removesuffix("\n"), key, self._head.spec)
+            args[key] = typed(self._decoded(body.removeprefix("\n").removesuffix("\n")), key, self._head.spec)
         return Read(self.name, "", args)
+
+    def _decoded(self, text: str) -> str:
+        return decode_entities(text) if self._head.options.entities == "decode" else text

@@ -16,7 +16,7 @@ import msgspec
 from sidestream.dialects.body import BLANKS, Body, Head, Read, UnreadableError
 from sidestream.dialects.inert import Escape
 from sidestream.dialects.scan import Markers
-from sidestream.dialects.values import dumps, typed_by
+from sidestream.dialects.values import decode_entities, dumps, typed_by
 from sidestream.messages import ToolCall, ToolSpec
 
 __all__ = ["Nested"]
@@ -149,7 +149,11 @@ class _Elements:
 
     def _value(self, children: list[tuple[str, Any]], text: str, schema: Any) -> Any:
         if not children:
-            return typed_by(text, schema, self._head.spec.schema if self._head.spec else {})
+            whole = self._head.spec.schema if self._head.spec else {}
+            if not text.strip():  # an element without any in it
+                text = next((empty for empty in ("[]", "{}") if typed_by(empty, schema, whole) != empty), text)
+            text = decode_entities(text) if self._head.options.entities == "decode" else text
+            return typed_by(text, schema, whole)
         if all(tag == self._row.item for tag, _ in children):
             return [value for _, value in children]
         if len({tag for tag, _ in children}) != len(children):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple, Protocol
 
-__all__ = ["MORE", "Found", "Pattern", "first_of", "pattern"]
+__all__ = ["MORE", "Found", "Pattern", "first_of", "lenient", "pattern"]
 
 LONGEST_WORD = 128  # characters of a name, a key or an id
 LONGEST_VALUE = 512  # characters of an attribute's value
@@ -113,6 +113,13 @@ def _attributes(text: str, position: int, values: dict[str, str]) -> int:
         key, *given = found.groups()
         values.setdefault(f"@{key}", next(value for value in given if value is not None))
         position = found.end()
+
+
+def lenient(template: str) -> str:
+    """The template of a tag with blanks allowed before its `>`: a closing one, or one that ends in a word."""
+    plain = template.startswith("</") and template.endswith(">") and template[-2:-1] not in ("|", "｜", "}")
+    words = template.endswith("}>") and not template.endswith("{_}>")
+    return f"{template[:-1]}{{_}}>" if plain or words else template
 
 
 @cache

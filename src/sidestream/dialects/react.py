@@ -64,12 +64,12 @@ class _Input:
         if self._balance is None and not self._plain:
             found = BLANKS.match(text, position)
             start = found.end() if found else position
-            if start < len(text) and text[start] == "{":
+            if start == len(text):  # a keyword may stand on the next line
+                return max(position, text.rfind("\n", position)) if "\n" in text[position:] else start
+            if text[start] == "{":
                 self._balance = Balance(lax=True)
-            elif start < len(text) or "\n" in text[position:start]:
-                self._plain = True
             else:
-                return start
+                self._plain = True
         if self._balance is not None:
             end = self._balance.feed(text, position)
             self.whole = end >= 0
@@ -86,7 +86,8 @@ class _Input:
                 return Read(self.name, "", as_arguments(loads(text, lax=True), lax=True))
             except ValueError:
                 raise UnreadableError("invalid_json") from None
-        spec, plain = self._head.spec, text.strip()
+        cut = self._ends.held(text)  # the beginning of the stop word, where the server has cut it off
+        spec, plain = self._head.spec, (text[:cut] if "\nObservation:".startswith(text[cut:]) else text).strip()
         if not plain or plain in ("null", "None"):
             return Read(self.name, "", {})
         key = (spec.bare if spec else "") or "input"

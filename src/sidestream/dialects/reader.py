@@ -278,8 +278,10 @@ class Reader:
     def _quoted(self, text: str) -> None:
         """`text` in inline code is said already; blocks that are whole in it are counted."""
         if self._shadow is None:
-            if self._marks.opening.search(text) is None:
+            found = self._marks.opening.search(text)
+            if found is None:
                 return
+            text = text[found.start() :]
             options = msgspec.structs.replace(self._options, fences="live")
             self._shadow = Reader(self._formats, list(self._specs.values()), options)
             self._shadow._blank, self._shadow._last = False, "."

@@ -18,22 +18,25 @@ import msgspec
 from sidestream.dialects.body import BodyRow
 from sidestream.dialects.channels import Header
 from sidestream.dialects.inert import Escape
-from sidestream.dialects.pattern import MORE, Found, Pattern, first_of, pattern
+from sidestream.dialects.pattern import MORE, Found, Pattern, first_of, lenient, pattern
+from sidestream.dialects.scan import Markers
 from sidestream.messages import ToolCall, ToolSpec
 
 __all__ = ["LONGEST_GAP", "Section", "Shape", "gap", "named"]
 
 LONGEST_GAP = 64  # blanks and separators before a call or a closer that may be held back
+_NAME = re.compile(r"\{name(?::[^{}]*)?\}")
 _GAP = re.compile(rf"\s{{0,{LONGEST_GAP}}}")
 
 
 class Section(msgspec.Struct, frozen=True):
     """A row. Texts are templates of `pattern.py`; `wrappers` are pairs of opener and closer (`""`: it has none).
 
-    `bare`: heads may stand without a wrapper. `sure`: an opener never stands in prose, so what follows it and
-    is no call is rejected, not shown as text. `known`: only calls of tools on offer count. `named`: an opener is
-    the head with a tool's name in it. `late`: calls count only once the wrapper is closed, and what must not
-    follow it. `form`: how a call is written; `{body}`, `{name}` and `{id}` stand for its parts.
+    `single`: the wrapper is that of one call, so an empty one is a broken call. `bare`: heads may stand without a
+    wrapper. `sure`: an opener never stands in prose, so what follows it and is no call is rejected, not shown as
+    text. `known`: only calls of tools on offer count. `named`: an opener is the head with a tool's name in it.
+    `late`: calls count only once the wrapper is closed, and what must not follow it. `form`: how a call is
+    written; `{body}`, `{name}` and `{id}` stand for its parts.
     """
 
     body: BodyRow
@@ -42,6 +45,7 @@ class Section(msgspec.Struct, frozen=True):
     heads: tuple[str | Header, ...] = ()
     tails: tuple[str, ...] = ()
     between: str = ""
+    single: bool = False
     bare: bool = False
     sure: bool = True
     known: bool = False
@@ -74,7 +78,7 @@ class Section(msgspec.Struct, frozen=True):
 
 
 def _ready(template: str | Header) -> Pattern | Header:
-    return pattern(template) if isinstance(template, str) else template
+    return pattern(lenient(template)) if isinstance(template, str) else template
 
 
 class Shape:
@@ -86,17 +90,18 @@ class Shape:
         self.place: Literal["", "line", "start"] = row.place
         self.wrappers = [(_ready(opener), closer) for opener, closer in row.wrappers]
         self.heads = [_ready(head) for head in row.heads]
-        self.closers = [pattern(closer) for _, closer in row.wrappers if closer]
-        self.tails = [pattern(tail) for tail in row.tails]
+        self.closers = [pattern(lenient(closer)) for _, closer in row.wrappers if closer]
+        self.tails = [pattern(lenient(tail)) for tail in row.tails]
         self.gap = re.compile(rf"[\s{',' if row.body.lists else ''}{re.escape(row.between)}]{{0,{LONGEST_GAP}}}")
         self.closing = tuple(dict.fromkeys([*row.tails, *(closer for _, closer in row.wrappers if closer)]))
+        self.ends = Markers(pattern(text).prefix for text in self.closing) if self.closing else Markers(("\0",))
         self.enders = (*(pattern(text).prefix for text in self.closing), *row.body.waits)
         self.markers = self._markers()
 
     def openers(self, specs: Mapping[str, ToolSpec]) -> tuple[str, ...]:
         """The literal texts at which a block may begin."""
         if self.row.named:
-            return tuple(str(head).replace("{name}", name) for head in self.row.heads for name in specs)
+            return tuple(_NAME.sub(name.replace("\\", ""), str(head)) for head in self.row.heads for name in specs)
         heads = self.heads if self.row.bare or not self.wrappers else []
         found = [item.prefix for item in (*(opener for opener, _ in self.wrappers), *heads)]
         return tuple(dict.fromkeys(found)) or ("{",)

@@ -19,7 +19,7 @@ import msgspec
 
 from sidestream.dialects.body import BLANKS, Body, Head, Read
 from sidestream.dialects.inert import Escape
-from sidestream.dialects.pattern import MORE, Found, Pattern, first_of, pattern
+from sidestream.dialects.pattern import MORE, Found, Pattern, first_of, lenient, pattern
 from sidestream.dialects.scan import Markers
 from sidestream.dialects.values import decode_entities, dumps, loads, typed
 from sidestream.messages import ToolCall, ToolSpec, clean
@@ -27,7 +27,6 @@ from sidestream.messages import ToolCall, ToolSpec, clean
 __all__ = ["Tagged"]
 
 _CDATA = ("<![CDATA[", "]]>")
-_LONGEST_END = 256  # characters behind a value in which missing closers are looked for
 _KINDS = ("boolean", "number", "integer", "array", "object", "null")
 
 
@@ -111,9 +110,9 @@ class _Tags:
     """The tags of one call."""
 
     def __init__(self, row: Tagged, name: str, closers: Sequence[str], spec: ToolSpec | None) -> None:
-        self.opens = [pattern(item) for item in row.opens]
-        self.end = pattern(row.ends.replace("{name}", name))
-        self.closers = [pattern(item) for item in closers if item]
+        self.opens = [pattern(lenient(item)) for item in row.opens]
+        self.end = pattern(lenient(row.ends.replace("{name}", name)))
+        self.closers = [pattern(lenient(item)) for item in closers if item]
         self._row, self._spec = row, spec
 
     @cached_property
@@ -133,9 +132,13 @@ class _Tags:
         found = first_of([self.end, *self.closers], text, position)
         return self.argument(text, position) if found is None else found
 
+    def close(self, key: str) -> Pattern:
+        """The closing tag of an argument."""
+        return pattern(lenient(self._row.closes.replace("{key}", key)))
+
     def stops(self, key: str) -> Markers:
         """What may end a value, or must not."""
-        close = self._row.closes.replace("{key}", key)
+        close = self.close(key).prefix
         lines = [f"\n{item.prefix}" for item in self.opens if item.prefix not in ("<", "")]
         return _markers((close, *lines, *(_CDATA[:1] if self._row.cdata else ())))
 
@@ -259,8 +262,13 @@ class _Arguments:
                 return found.start() + 1
             self._close_value()
             return found.start() + 1
+        closed = self._tags.close(self._key).at(text, found.start())
+        if closed is MORE:
+            return found.start() if found.start() > position else -1
+        if closed is None:
+            return found.end()
         self._state = State.AFTER
-        return found.end()
+        return closed.end
 
     def _cdata(self, text: str, position: int, base: int) -> int:
         markers = _markers(_CDATA[1:])
@@ -313,7 +321,11 @@ class _Arguments:
         parts = [text[start:end] for start, end, _ in spans]
         if len(parts) > 1 and not parts[0].strip() and not parts[-1].strip():
             return "".join(parts[1:-1])  # CDATA and nothing but blanks around it
-        value = "".join(parts)
+        decodes = self._head.options.entities == "decode"
+        value = "".join(
+            decode_entities(part) if decodes and not verbatim else part
+            for part, (_, _, verbatim) in zip(parts, spans, strict=True)
+        )
         if self._row.strip:
             value = value.removeprefix("\n").removesuffix("\n")
         return value
@@ -334,7 +346,7 @@ class _Arguments:
         match self._state:
             case State.BETWEEN:
                 return bool(self._found) and not text[self.size :].strip()
-            case State.AFTER:
+            case State.AFTER if self._only_closers(text[self.size :].strip()):
                 self._close_value()
                 return True
             case State.VALUE:
@@ -342,13 +354,26 @@ class _Arguments:
             case _:
                 return False
 
+    def _only_closers(self, rest: str) -> bool:
+        """True if what came behind the last closing tag begins no further argument, which would then be missing."""
+        closers = [self._tags.end, *self._tags.closers]
+        return not rest or (
+            any(item.prefix.startswith(rest) for item in closers)
+            and not any(item.prefix.startswith(rest) for item in self._tags.opens)
+        )
+
     def _rescued_value(self, text: str) -> bool:
-        """The last value runs into closers of what holds it, and into nothing else."""
-        tail = max(self._from, len(text) - _LONGEST_END)
-        ends = [re.escape(self._tags.end.prefix), *(re.escape(item.prefix) for item in self._tags.closers)]
-        found = re.search(rf"(?:\s*(?:{'|'.join(ends)}))+\s*\Z", text[tail:]) if ends else None
-        if found is None:
+        """The last value runs into closers of what holds it, and into nothing else: its end is certain."""
+        closers = [self._tags.close(self._key), self._tags.end, *self._tags.closers]
+        first = min((at for item in closers if (at := text.find(item.prefix, self._from)) >= 0), default=-1)
+        if first < 0:
             return False
-        self._to = tail + found.start()
+        position = first
+        while position < len(text):
+            found = first_of(closers[1:], f"{text} ", position)
+            if found is None or found is MORE:
+                return False
+            position = _skip(text, found.end)
+        self._to = first
         self._close_value()
         return True

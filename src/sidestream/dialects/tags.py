@@ -292,7 +292,7 @@ class _TagBlock(Block):
     def _end_segment(self, *, verbatim: bool) -> None:
         """Entities may be cut between pieces, never between a segment and CDATA."""
         text, self._pieces = str(self._pieces), Pieces()
-        decodes = self.options.entities == "decode" and not verbatim and self._child not in self._row.verbatim
+        decodes = self.options.entities != "verbatim" and not verbatim and self._child not in self._row.verbatim
         self._segments.append(decode_entities(text) if decodes else text)
 
     def _close_value(self, end: int, out: list[AnyEvent]) -> int:

@@ -254,7 +254,6 @@ class _SectionBlock(CallBlock):
     _steps: ClassVar = {
         State.OPEN: _open,
         State.FIRST: _first,
-        State.BODY: _in_body,
         State.AFTER: _after,
         State.LAST: _last,
         State.CLOSED: _closed,

@@ -65,7 +65,7 @@ class _SectionBlock(CallBlock):
             if after < 0:
                 break
             position = after
-        told = self._opened and not self.rejected and not self._row.late
+        told = self._opened and not self.rejected and (not self._row.late or self._total > LATE_HOLD)
         self.plain = self._body.plain if told and self._body is not None else None
         return position
 

@@ -28,13 +28,13 @@ _JUNK = re.compile(r"[}\]]{1,4}\s{0,16}")
 
 
 def said(events: Sequence[AnyEvent]) -> str:
-    """The text that calls and structure were read from."""
+    """The text that calls, structure and what was rejected were read from."""
     out = []
     for event in events:
         match event:
             case CallClosed():
                 out.append(event.call.raw)
-            case Hidden():
+            case Hidden() | CallRejected():
                 out.append(event.raw)
             case _:
                 pass
@@ -52,7 +52,7 @@ class _SectionBlock(CallBlock):
         position = self._read(text, position, kept)
         self._total += position - start
         if self.done or self._total > LATE_HOLD:
-            out += self._kept
+            out += kept
             kept.clear()
         return position
 
@@ -190,8 +190,8 @@ class _SectionBlock(CallBlock):
         self._settle(out)
         if not text.startswith(self._row.late, position):
             self._release("", out)
-        elif len(link := said(self._waiting)) <= LATE_HOLD:
-            self._kept, self._waiting = [Text(link)], []
+        elif self._total <= LATE_HOLD and len(link := said([*out, *self._waiting])) <= LATE_HOLD:
+            out[:], self._waiting = [Text(link)], []  # `out` is what was kept: all of the block
         else:
             self._release("malformed", out)
         return self.finish(position)

@@ -149,7 +149,8 @@ class CallClosed(Event, frozen=True):
 
 class CallRejected(Event, frozen=True):
     """It was not a call after all. `why` is a word (`truncated`, `invalid_json`, `malformed`,
-    `missing_name`, `nested`, `too_long`); sinks show `raw` as text. `native`: `raw` is argument text of
+    `missing_name`, `nested`, `too_long`, `quoted`, `hallucinated_observation`; with the last two `raw` is empty, for
+    the text is told of elsewhere); sinks show `raw` as text. `native`: `raw` is argument text of
     a provider's call, which no transcript replays."""
 
     id: str

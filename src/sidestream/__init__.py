@@ -46,6 +46,7 @@ from sidestream.events import (
 from sidestream.fold import fold
 from sidestream.gate import Limits
 from sidestream.messages import (
+    AudioPart,
     DataPart,
     FilePart,
     ImagePart,
@@ -67,6 +68,7 @@ from sidestream.tools.tool import Context, Tool, tool
 __all__ = [
     "AnyEvent",
     "ApprovalAsked",
+    "AudioPart",
     "CallArgs",
     "CallClosed",
     "CallDelta",

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 __all__ = [
+    "AudioPart",
     "DataPart",
     "Delta",
     "Event",
@@ -86,6 +87,14 @@ class ImagePart(Word, frozen=True):
     url: str = ""
 
 
+class AudioPart(Word, frozen=True):
+    """Sound: `data` (its bytes; base64 in JSON) or `url`, one of the two; `mime` as in RFC 6838."""
+
+    mime: str = "audio/wav"
+    data: bytes = b""
+    url: str = ""
+
+
 class FilePart(Word, frozen=True):
     """A file: `data` (its bytes; base64 in JSON) or `url`, one of the two."""
 
@@ -127,7 +136,7 @@ class ToolResult(Word, frozen=True):
 
     call: str
     status: Status
-    parts: tuple[TextPart | ImagePart | FilePart | DataPart, ...] = ()
+    parts: tuple[TextPart | ImagePart | AudioPart | FilePart | DataPart, ...] = ()
     seconds: float = 0.0
 
     @property
@@ -136,7 +145,7 @@ class ToolResult(Word, frozen=True):
         return "\n".join([part.text for part in self.parts if isinstance(part, TextPart)])
 
 
-Part: TypeAlias = TextPart | ThinkPart | ImagePart | FilePart | DataPart | Vendor | ToolCall | ToolResult
+Part: TypeAlias = TextPart | ThinkPart | ImagePart | AudioPart | FilePart | DataPart | Vendor | ToolCall | ToolResult
 
 
 class Message(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sidestream.codec import encode
 from sidestream.dialects.inert import neutralise
 from sidestream.events import CallRejected
-from sidestream.messages import DataPart, FilePart, ImagePart, TextPart, ToolResult
+from sidestream.messages import AudioPart, DataPart, FilePart, ImagePart, TextPart, ToolResult
 
 __all__ = ["EVIDENCE_CHARS", "evidence", "rejection", "shares", "told", "words"]
 
@@ -57,12 +57,12 @@ def _cut(text: str, size: int) -> str:
     return f"{text[:size]}\n[… {len(text) - size} more characters left out]"
 
 
-def words(parts: Sequence[TextPart | ImagePart | FilePart | DataPart]) -> str:
+def words(parts: Sequence[TextPart | ImagePart | AudioPart | FilePart | DataPart]) -> str:
     """All of a result, or of a message, as text: what is no text is shown as data, or named."""
     return "\n".join(_words(part) for part in parts)
 
 
-def _words(part: TextPart | ImagePart | FilePart | DataPart) -> str:
+def _words(part: TextPart | ImagePart | AudioPart | FilePart | DataPart) -> str:
     match part:
         case TextPart():
             return part.text
@@ -72,6 +72,8 @@ def _words(part: TextPart | ImagePart | FilePart | DataPart) -> str:
             return f"{part.name}:\n{part.data.decode('utf-8', 'replace')}"
         case FilePart():
             return f"[a file that cannot be shown here: {part.name}, {part.mime}]"
+        case AudioPart():
+            return f"[a sound that cannot be played here: {part.mime}]"
         case ImagePart():
             return f"[an image that cannot be shown here: {part.mime}]"
 

@@ -94,7 +94,7 @@ class Reader:
             case ThinkDelta():
                 return [*self._release(), Thinking(clean(delta.text))] if delta.text else []
             case Vendor():
-                return [delta]
+                return [*self._release(), delta]
             case Stop():
                 return []  # its reason comes with `close`
 

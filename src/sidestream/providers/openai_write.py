@@ -21,6 +21,7 @@ from sidestream.codec import scrub
 from sidestream.dialects.render import rendered
 from sidestream.errors import UsageError
 from sidestream.messages import (
+    AudioPart,
     DataPart,
     FilePart,
     ImagePart,
@@ -78,7 +79,19 @@ def _settings(settings: Settings, tools: bool, newest: bool) -> dict[str, Any]:
         "max_completion_tokens" if newest else "max_tokens": settings.max_tokens,
         "stop": list(settings.stop) or None,
         "reasoning_effort": "none" if settings.thinking == "off" else settings.thinking,
+        "response_format": _format(settings.response),
     }
+
+
+def _format(response: Any) -> dict[str, Any] | None:
+    match response:
+        case None | "text":
+            return None
+        case "json":
+            return {"type": "json_object"}
+        case _:
+            name = str(response.get("title") or "answer")
+            return {"type": "json_schema", "json_schema": {"name": name, "schema": dict(response)}}
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
@@ -163,6 +176,9 @@ def _part(part: Part) -> dict[str, Any]:
             return {"type": "text", "text": text}
         case ImagePart(mime, data, url):
             return {"type": "image_url", "image_url": {"url": url or _data_url(mime, data)}}
+        case AudioPart(mime, data, url):
+            audio = {"data": b64encode(data).decode(), "format": _AUDIO.get(mime, mime.rpartition("/")[2])}
+            return {"type": "input_audio", "input_audio": audio if data else {"url": url}}
         case FilePart(name, mime, data, url):
             if data and mime in _AUDIO:
                 audio = {"data": b64encode(data).decode(), "format": _AUDIO[mime]}

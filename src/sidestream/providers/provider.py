@@ -26,7 +26,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a model is to answer; None leaves the provider's default.
 
     `max_tokens` bounds one response; `stop` are texts that end it; `tool_choice` is `auto`, `none`,
-    `required` or a tool's name; `extra_body` and `extra_headers` are merged into the request last.
+    `required` or a tool's name; `response` is `text`, `json` (some JSON object) or a JSON Schema that the
+    answer must fit; `cache`: mark what the provider may keep between requests, where it needs to be told (default:
+    `auto`); `extra_body` and `extra_headers` are merged into the request last.
     """
 
     temperature: float | None = None
@@ -34,6 +36,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stop: tuple[str, ...] = ()
     thinking: Literal["off", "minimal", "low", "medium", "high"] | None = None
     tool_choice: str | None = None
+    response: Literal["text", "json"] | Mapping[str, Any] | None = None
+    cache: Literal["off", "auto"] | None = None
     extra_body: Mapping[str, Any] = {}
     extra_headers: Mapping[str, str] = {}
 

@@ -17,13 +17,13 @@ import msgspec
 
 from sidestream.codec import scrub
 from sidestream.errors import Retry
-from sidestream.messages import DataPart, FilePart, ImagePart, TextPart, clean
+from sidestream.messages import AudioPart, DataPart, FilePart, ImagePart, TextPart, clean
 
 __all__ = ["ResultPart", "bounded", "failure", "parts_of"]
 
-ResultPart: TypeAlias = TextPart | ImagePart | FilePart | DataPart
+ResultPart: TypeAlias = TextPart | ImagePart | AudioPart | FilePart | DataPart
 
-_PARTS = (TextPart, ImagePart, FilePart, DataPart)
+_PARTS = (TextPart, ImagePart, AudioPart, FilePart, DataPart)
 _NOT_JSON = (TypeError, ValueError, RecursionError, OverflowError)
 _ERROR_CHARS = 2_000  # of what is told of one exception
 _NOTHING = "(no output)"
@@ -46,6 +46,8 @@ def _cleaned(part: ResultPart) -> ResultPart:
     match part:
         case TextPart(text):
             return TextPart(clean(text))
+        case AudioPart(mime, data, url):
+            return AudioPart(clean(mime), data, clean(url))
         case ImagePart(mime, data, url):
             return ImagePart(clean(mime), data, clean(url))
         case FilePart(name, mime, data, url):

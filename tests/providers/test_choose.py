@@ -28,7 +28,7 @@ from sidestream.providers.script import Script
 def test_endpoints(name: str, model: str, posts_to: str) -> None:
     provider = choose(name)
     assert isinstance(provider, OpenAI)
-    assert (provider.model, provider._url) == (model, posts_to)
+    assert (provider.model, provider._at.url) == (model, posts_to)
 
 
 def test_a_provider_is_handed_back_and_anything_else_is_not() -> None:
@@ -75,7 +75,7 @@ def test_a_missing_package_is_named_with_what_installs_it(monkeypatch: pytest.Mo
 
 
 def test_the_forms_are_those_of_the_table() -> None:
-    assert len(forms()) == 4
+    assert len(forms()) == 6
     assert any(form.startswith("local") for form in forms())
 
 

@@ -14,6 +14,7 @@ import pytest
 from sidestream.errors import ProviderError, UsageError
 from sidestream.events import Stop, TextDelta
 from sidestream.messages import Usage
+from sidestream.providers.endpoint import endpoint
 from sidestream.providers.openai import OpenAI
 from sidestream.providers.provider import block_real_models
 
@@ -309,7 +310,7 @@ def test_one_provider_in_several_event_loops(wire: Any) -> None:
 
     async def once() -> None:
         async with wire.Server(wire.streamed(wire.record(content="a"), wire.DONE)) as server, provider:
-            provider._url = f"{server.url}/chat/completions"
+            provider._at = endpoint(server.url, "/chat/completions")
             assert (await wire.heard(provider))[0] == [TextDelta("a"), Stop("end")]
 
     asyncio.run(once())
@@ -379,10 +380,11 @@ async def test_proxies_of_the_environment_are_ignored(wire: Any, monkeypatch: py
 )
 def test_base_urls(base_url: str, posts_to: str, shown: str) -> None:
     provider = model(base_url)
-    assert provider._url == posts_to
+    assert provider._at.url == posts_to
     assert repr(provider) == f"OpenAI('m', base_url={shown!r})"
-    assert ("api-key" in provider._headers) == ("azure" in base_url)
-    assert ("Authorization" in provider._headers) == ("azure" not in base_url and "@" not in base_url)
+    carried = provider._exchange._key_header(KEY)
+    assert ("api-key" in carried) == ("azure" in base_url)
+    assert ("Authorization" in carried) == ("azure" not in base_url and "@" not in base_url)
 
 
 @pytest.mark.parametrize("base_url", ["", "h/v1", "ftp://h/v1", "http://", "http://h:port/v1", "http://[::1/v1"])
@@ -416,3 +418,33 @@ async def test_an_answer_that_repeats_the_key_does_not_bring_it_out(wire: Any, s
     assert isinstance(failed, ProviderError)
     assert KEY not in str(failed)
     assert "***" in str(failed)
+
+
+async def test_a_key_that_was_asked_for_and_is_refused_is_asked_for_once_more(wire: Any) -> None:
+    keys = iter(["old-key-1", "new-key-2", "never"])
+
+    async def key() -> str:
+        return next(keys)
+
+    good = wire.streamed(wire.record(content="a"), wire.DONE)
+    async with wire.Server(wire.sized(b"{}", status="401 Unauthorized"), good, good) as server:
+        provider = model(server.url, api_key=key)
+        assert await wire.heard(provider) == ([TextDelta("a"), Stop("end")], None)
+        assert await wire.heard(provider) == ([TextDelta("a"), Stop("end")], None)
+    sent = [asked.headers["authorization"] for asked in server.asked]
+    assert sent == ["Bearer old-key-1", "Bearer new-key-2", "Bearer new-key-2"]
+
+
+async def test_a_key_that_was_given_and_is_refused_is_refused(wire: Any) -> None:
+    async with wire.Server(wire.sized(b"{}", status="401 Unauthorized")) as server:
+        said, failed = await wire.heard(model(server.url))
+    assert (said, failed.status) == ([], 401)
+
+
+async def test_an_answer_in_one_piece_gives_the_same_deltas(wire: Any) -> None:
+    body = b'{"choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}'
+    async with wire.Server(wire.sized(body)) as server:
+        said, failed = await wire.heard(model(server.url, stream=False))
+    assert (said, failed) == ([TextDelta("Hello"), Stop("end")], None)
+    assert server.asked[0].body["stream"] is False
+    assert "stream_options" not in server.asked[0].body

@@ -43,8 +43,8 @@ def _endpoint(name: str) -> dict[str, Any]:
     return {"model": unquote(model), "base_url": url}
 
 
-def _openai(name: str) -> dict[str, Any]:
-    return {"model": _rest(name, "openai:NAME")}
+def _named(name: str) -> dict[str, Any]:
+    return {"model": _rest(name, f"{name.partition(':')[0]}:NAME")}
 
 
 def _local(name: str) -> dict[str, Any]:
@@ -60,7 +60,9 @@ _ENDPOINT = _Row("http://HOST:PORT/v1#MODEL (or https)", "sidestream.providers.o
 _TABLE: dict[str, _Row] = {  # what stands before the first colon → its row
     "http": _ENDPOINT,
     "https": _ENDPOINT,
-    "openai": _Row("openai:NAME", "sidestream.providers.openai:OpenAI", _openai),
+    "openai": _Row("openai:NAME", "sidestream.providers.openai:OpenAI", _named),
+    "anthropic": _Row("anthropic:NAME", "sidestream.providers.anthropic:Anthropic", _named),
+    "gemini": _Row("gemini:NAME", "sidestream.providers.gemini:Gemini", _named),
     "local": _Row("local, local:PATH.gguf", "sidestream.providers.local:Local", _local, "sidestream[local]"),
     "script": _Row("script:FILE", "sidestream.providers.script:Script.replay", _script),
 }

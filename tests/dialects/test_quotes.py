@@ -276,7 +276,7 @@ def plain(text):
             fenced = len(mark) > 2 and mark[0] in "`~" and re.fullmatch(rf"[ \t]*{ITEM}*", lead)
             if fenced and (mark[0] == "~" or "`" not in line[at:]):
                 fence, end = mark, len(line)
-            elif mark == ">" and re.fullmatch(rf" {{0,3}}|[ \t]*{ITEM}+", lead):
+            elif mark == ">" and re.fullmatch(rf"[ \t]*(?:{ITEM})*", lead):
                 end = len(line)
             elif mark[0] == "`":
                 closing = re.compile(rf"(?<!`){mark}(?!`)").search(line, at)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
 
-from sidestream.dialects.block import Block, Options
+from sidestream.dialects.block import Block, Options, Pieces
 from sidestream.dialects.body import Body, Head, UnreadableError
 from sidestream.dialects.pattern import MORE, Found
 from sidestream.dialects.section import Shape, named
@@ -216,6 +216,8 @@ class CallBlock(Block):
         if held:
             self._more(held, out)
         raw = self.raw()
+        self._raw = Pieces()  # one text instead of many, before parts of it are made
+        self._raw.append(raw)
         if natural and self.options.complete_at_eos and body.rescued(raw[self._body_at :]):
             self._close(len(held), out)
             return

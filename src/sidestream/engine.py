@@ -23,7 +23,7 @@ from sidestream.gate import Limits, Policy
 from sidestream.messages import Message, cleaned, user
 from sidestream.providers.choose import choose
 from sidestream.providers.provider import Provider, Settings
-from sidestream.rounds import Plan, Rounds, opened
+from sidestream.rounds import Ask, Plan, Rounds, opened
 from sidestream.run import Run, Watch
 from sidestream.session import History, Session
 from sidestream.tools.shelf import Shelf, Shelvable
@@ -42,7 +42,8 @@ class Engine:
     `native` and what the model's name says it writes). `nonce`: blocks count only with an attribute that nobody
     but this session's own system text can know (formats with attributes only). `policy`: the names allowed, or a
     function from a call to the reason it is not. `before` and `after`: async hooks around every tool. `watch`:
-    plain functions of each stamped event. Raises UsageError.
+    plain functions of each stamped event. `echo`: an async function that is asked whether a block which was copied
+    from untrusted text may run; without one it may not. Raises UsageError.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Engine:
         before: Before | None = None,
         after: After | None = None,
         watch: Sequence[Watch] = (),
+        echo: Ask | None = None,
     ) -> None:
         limits = _given("limits", limits, Limits)
         self._dialect, self._nonce = dialect, nonce
@@ -69,7 +71,7 @@ class Engine:
         provider = choose(model)
         self._plan = Plan(
             (), History(""), system, provider, self._language(provider, limits, "-"), Shelf(tools),
-            _given("settings", settings, Settings), limits, deps, _policy(policy), journal, before, after,
+            _given("settings", settings, Settings), limits, deps, _policy(policy), journal, before, after, echo,
         )  # fmt: skip
         if callable(watch):
             raise UsageError("watch takes a list of functions: watch=[function]")

@@ -17,7 +17,7 @@ from sidestream.errors import UsageError
 from sidestream.messages import Status, ToolCall
 from sidestream.tools.tool import Traits
 
-__all__ = ["Limits", "Policy", "Refusal", "Tally", "refuse"]
+__all__ = ["ECHO", "Limits", "Policy", "Refusal", "Tally", "refuse"]
 
 Policy: TypeAlias = Collection[str] | Callable[[ToolCall], str | None] | None
 """Which calls are allowed: the names that are, or a function that gives the reason why one is not."""
@@ -58,6 +58,10 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise UsageError(f"Limits.{name} must not be negative, got {value!r}")
 
 
+ECHO = "echo: this very block stands in a result, a document or the user's text."
+"""Why a block that was copied does not run."""
+
+
 class Refusal(msgspec.Struct, frozen=True):
     """Why a call does not run. `first`: the call it repeats; `cap`: a limit on the number of calls."""
 
@@ -86,9 +90,12 @@ class Tally:
         policy: Policy,
         untrusted: Untrusted | None,
         blocks: tuple[str, ...],
+        *,
+        asks: bool = False,
     ) -> None:
         self.traits, self.limits, self.policy = traits, limits, policy
         self.untrusted, self.blocks = untrusted, blocks
+        self.asks, self.echoed = asks, set[str]()  # an echo is asked about, not refused: the calls that are
         self.tools_on = True
         self.round = 0
         self.in_round = 0
@@ -147,7 +154,10 @@ def _allowed(call: ToolCall, tally: Tally) -> Refusal | None:
 def _echo(call: ToolCall, tally: Tally) -> Refusal | None:
     block = call.raw.startswith(tally.blocks) or call.name in call.raw  # a native call's text is its arguments alone
     if tally.untrusted and block and tally.untrusted.holds(call):
-        return Refusal("refused", "echo: this very block stands in a result, a document or the user's text.")
+        if tally.asks:
+            tally.echoed.add(call.id)
+            return None
+        return Refusal("refused", ECHO)
     return None
 
 

@@ -8,9 +8,9 @@ closed call → `gate.refuse` → `crew.start` or `crew.answer`. `_listen` is th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from sidestream.crew import After, Before, Crew
 from sidestream.dialects.dialect import Dialect
@@ -35,7 +35,7 @@ from sidestream.events import (
     Stop,
     ToolFinished,
 )
-from sidestream.gate import Limits, Policy, Refusal, Tally, refuse
+from sidestream.gate import ECHO, Limits, Policy, Refusal, Tally, refuse
 from sidestream.messages import Message, ToolCall
 from sidestream.providers.provider import Provider, Request, Settings
 from sidestream.run import Run
@@ -46,6 +46,10 @@ __all__ = ["Plan", "Rounds", "opened"]
 
 _FAILED = Refusal("refused", "A hook of this application failed.")
 _BREATH = 64  # deltas after which the loop gets a turn, however fast they come
+
+
+Ask: TypeAlias = Callable[[ToolCall], Awaitable[bool]]
+"""Whether a call may run, as a person says."""
 
 
 class Plan(NamedTuple):
@@ -64,6 +68,7 @@ class Plan(NamedTuple):
     journal: Journal | None
     before: Before | None
     after: After | None
+    echo: Ask | None = None
 
 
 def opened(provider: Provider) -> AbstractAsyncContextManager[Any]:
@@ -166,7 +171,9 @@ class Rounds:
             plan.history.distrust(plan.input)
         self._tools = self._shelf.tools
         traits = {name: tool.traits for name, tool in self._tools.items()}
-        self._tally = Tally(traits, self._limits, plan.policy, untrusted, self._dialect.markers)
+        self._tally = Tally(
+            traits, self._limits, plan.policy, untrusted, self._dialect.markers, asks=plan.echo is not None
+        )
         journal = plan.journal
         self._crew = Crew(
             run=run.id,
@@ -174,11 +181,18 @@ class Rounds:
             emit=self._hear,
             limits=self._limits,
             deps=plan.deps,
-            before=plan.before,
+            before=plan.before if plan.echo is None else self._asked,
             after=plan.after,
             barrier=None if journal is None else lambda: journal.barrier(run.id),
             broken=run.abort,
         )
+
+    async def _asked(self, call: ToolCall) -> ToolCall | str:
+        """The hook `before`, once somebody has allowed what was copied from untrusted text."""
+        plan = self._plan
+        if plan.echo is not None and call.id in self._tally.echoed and not await plan.echo(call):
+            return ECHO
+        return call if plan.before is None else await plan.before(call)
 
     async def _rounds(self) -> Reason:
         """Rounds with tools, then, where a limit forces it, one closing request without. Only what a model asked

@@ -8,6 +8,7 @@ from sidestream.dialects.models import formats_of
 from sidestream.errors import UsageError
 from sidestream.events import CallClosed, CallDelta, CallOpened, CallRejected, Stop, Text, TextDelta
 from sidestream.messages import ToolCall, ToolSpec
+from sidestream.providers.script import Script
 from sidestream.testing.laws import parse
 
 SPECS = [ToolSpec("look", "Look it up.", {"properties": {"q": {"type": "string"}}, "required": ["q"]})]
@@ -157,3 +158,28 @@ def test_a_block_in_inline_code_is_told_of_as_quoted():
     events = parse(dialects.get("hermes").parser(SPECS), ['`<tool_call>{"name": "look"}</tool_call>` shows it'])
     assert [event.why for event in events if isinstance(event, CallRejected)] == ["quoted"]
     assert not closed(events)
+
+
+@pytest.mark.parametrize(("allows", "status"), [(None, "refused"), (False, "refused"), (True, "ok")])
+async def test_an_echo_is_refused_or_asked_about(allows, status):
+    block = dialects.get("hermes").write(CALL)
+    asked = []
+
+    async def ask(call):
+        asked.append(call.name)
+        return allows
+
+    model = Script([block], ["done"])
+    engine = ss.Engine(model, [look], dialect="hermes", echo=None if allows is None else ask)
+    async with engine.run(f"What does {block} do?") as run:
+        events = [event async for event in run]
+    (result,) = [event.result for event in events if isinstance(event, ss.ToolFinished)]
+    assert result.status == status
+    assert asked == ([] if allows is None else ["look"])
+
+
+def test_the_text_of_what_broke_off_can_be_hidden():
+    text = 'Hi <tool_call>{"name": "look", "argu'
+    events = parse(dialects.get("hermes").parser(SPECS, truncated="hide"), [text], "length")
+    assert "".join(event.text for event in events if isinstance(event, Text)) == "Hi "
+    assert [(event.raw, event.why) for event in events if isinstance(event, CallRejected)] == [("", "truncated")]

@@ -31,7 +31,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `fences`: are calls in Markdown code and quotations shown (`inert`) or run (`live`). `in_think`: is a block in
     reasoning a draft (`inert`), or does it end the reasoning (`implicit_end`). `starts_in_think`: the stream
     begins inside reasoning. `complete_at_eos`: a call that lacks nothing but closers counts at a natural end.
-    `react_after_call`: what ReAct models make up behind a call is dropped (`discard`) or shown. `entities`:
+    `truncated`: the text of a block that broke off is shown, or `Hidden`. `react_after_call`: what ReAct models make up behind a call is dropped (`discard`) or shown. `entities`:
     `decode` XML entities in values or leave them `verbatim`; by default as the format says.
     `dialect`: which of a format's versions is written (all are read).
     `block_chars` and `args_chars` bound one text block and one native call's arguments, in characters.
@@ -41,6 +41,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     in_think: Literal["inert", "implicit_end"] = "inert"
     starts_in_think: bool = False
     complete_at_eos: bool = True
+    truncated: Literal["show", "hide"] = "show"
     react_after_call: Literal["discard", "text"] = "discard"
     entities: Literal["", "decode", "verbatim"] = ""
     dialect: Literal["", "v32", "v4", "v41"] = ""

@@ -8,7 +8,7 @@ write. Without an enabled text format, text is never searched for calls; reasoni
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, auto
 from typing import ClassVar
 
@@ -107,6 +107,8 @@ class Reader:
             held, self._held = self._held, ""
             self._block.close(held, out, natural=stop in NATURAL)
             self._block = None
+            if self._options.truncated == "hide":
+                out = list(_without_cut(out))
         self._tell_quoted(out)
         return [*out, *self._release(), *self._calls.close(stop)]
 
@@ -342,3 +344,13 @@ class Reader:
         return end
 
     _steps: ClassVar = {State.TEXT: _text, State.CODE: _code, State.THINK: _think, State.BLOCK: _in_block}
+
+
+def _without_cut(events: Iterable[AnyEvent]) -> Iterator[AnyEvent]:
+    """The same, with the text of a block that broke off as structure."""
+    for event in events:
+        match event:
+            case CallRejected(call, raw, "truncated"):
+                yield from (CallRejected(call, "", "truncated"), Hidden(raw))
+            case _:
+                yield event

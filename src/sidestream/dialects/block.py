@@ -31,8 +31,9 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `fences`: are calls in Markdown code and quotations shown (`inert`) or run (`live`). `in_think`: is a block in
     reasoning a draft (`inert`), or does it end the reasoning (`implicit_end`). `starts_in_think`: the stream
     begins inside reasoning. `complete_at_eos`: a call that lacks nothing but closers counts at a natural end.
-    `truncated`: the text of a block that broke off is shown, or `Hidden`. `react_after_call`: what ReAct models make up behind a call is dropped (`discard`) or shown. `entities`:
-    `decode` XML entities in values or leave them `verbatim`; by default as the format says.
+    `truncated`: the text of a block that broke off is shown, or `Hidden`. `react_after_call`: what ReAct models
+    make up behind a call is dropped (`discard`) or shown. `entities`: `decode` XML entities in values or leave
+    them `verbatim`; by default as the format says.
     `dialect`: which of a format's versions is written (all are read).
     `block_chars` and `args_chars` bound one text block and one native call's arguments, in characters.
     """

@@ -22,8 +22,8 @@ from sidestream.events import Journal
 from sidestream.gate import Limits, Policy
 from sidestream.messages import Message, cleaned, user
 from sidestream.providers.choose import choose
-from sidestream.providers.provider import Provider, Settings
-from sidestream.rounds import Ask, Plan, Rounds, opened
+from sidestream.providers.provider import Provider, Settings, opened
+from sidestream.rounds import Ask, Plan, Rounds
 from sidestream.run import Run, Watch
 from sidestream.session import History, Session
 from sidestream.tools.shelf import Shelf, Shelvable

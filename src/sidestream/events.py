@@ -88,8 +88,6 @@ class Stop(Delta, frozen=True):
     usage: Usage | None = None
 
 
-AnyDelta: TypeAlias = TextDelta | ThinkDelta | CallDelta | Vendor | Stop
-
 # ---- to everyone else ------------------------------------------------------------
 
 
@@ -204,19 +202,24 @@ class Compacted(Event, frozen=True):
     summary: str
 
 
-class Retrying(Event, frozen=True):
-    """A provider failed before its first delta and will be asked again after `delay` seconds."""
+class Retrying(Delta, Event, frozen=True):
+    """A provider failed before its first delta and will be asked again after `delay` seconds. A delta and an event
+    in one."""
 
     attempt: int
     delay: float
     error: str
 
 
-class ModelChosen(Event, frozen=True):
-    """Which model answers this run; known after the first meaningful delta, locked from then on."""
+class ModelChosen(Delta, Event, frozen=True):
+    """Which model answers this run; known after the first meaningful delta, locked from then on. A delta and an
+    event in one."""
 
     provider: str
     model: str
+
+
+AnyDelta: TypeAlias = TextDelta | ThinkDelta | CallDelta | Vendor | Retrying | ModelChosen | Stop
 
 
 class RoundFinished(Event, frozen=True):

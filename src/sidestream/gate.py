@@ -29,8 +29,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `rounds`: continuations with tools on. `per_round`, `per_run`: admitted calls. `tool_timeout`: seconds a
     tool may take. `block_chars`: one text block. `args_chars`: one native call's arguments. `result_chars`: one
     result. `evidence_chars`: all results of one continuation. `progress_chars`: a tool's unread progress.
-    `river_chars`: unread events before the model has to wait. `grace`: seconds that cancelled code gets
-    before it is abandoned, `closing`: those that sources and the provider get to close.
+    `river_chars`: unread events before the model has to wait. `reasks`: how often a model whose response broke off
+    after its first word is asked to go on, with what it had said and its results in the transcript. `grace`: seconds
+    that cancelled code gets before it is abandoned, `closing`: those that sources and the provider get to close.
     """
 
     rounds: int = 3
@@ -43,6 +44,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evidence_chars: int = 65_536
     progress_chars: int = 65_536
     river_chars: int = 1_048_576
+    reasks: int = 0
     grace: float = 1
     closing: float = 5
 

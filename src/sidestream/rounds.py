@@ -8,9 +8,9 @@ closed call → `gate.refuse` → `crew.start` or `crew.answer`. `_listen` is th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext
-from typing import Any, NamedTuple, TypeAlias, cast
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing
+from typing import Any, NamedTuple, TypeAlias
 
 from sidestream.crew import After, Before, Crew
 from sidestream.dialects.dialect import Dialect
@@ -27,6 +27,7 @@ from sidestream.events import (
     ModelChosen,
     Note,
     Reason,
+    Retrying,
     RoundFinished,
     RoundStarted,
     RunFinished,
@@ -36,15 +37,16 @@ from sidestream.events import (
     ToolFinished,
 )
 from sidestream.gate import ECHO, Limits, Policy, Refusal, Tally, refuse
-from sidestream.messages import Message, ToolCall
-from sidestream.providers.provider import Provider, Request, Settings
+from sidestream.messages import Message, TextPart, ToolCall
+from sidestream.providers.provider import Provider, Request, Settings, closable, for_run, meaningful, opened
 from sidestream.run import Run
 from sidestream.session import History
 from sidestream.tools.shelf import Shelf
 
-__all__ = ["Plan", "Rounds", "opened"]
+__all__ = ["Plan", "Rounds"]
 
 _FAILED = Refusal("refused", "A hook of this application failed.")
+_GO_ON = "The connection failed while you were writing. Go on exactly where your last message stops."
 _BREATH = 64  # deltas after which the loop gets a turn, however fast they come
 
 
@@ -71,21 +73,6 @@ class Plan(NamedTuple):
     echo: Ask | None = None
 
 
-def opened(provider: Provider) -> AbstractAsyncContextManager[Any]:
-    """The provider, entered for as long as it is needed, if it is one that can be."""
-    return provider if isinstance(provider, AbstractAsyncContextManager) else nullcontext()
-
-
-def _closable(stream: AsyncIterator[AnyDelta]) -> AsyncGenerator[AnyDelta]:
-    """A provider's stream, as it is if it is an async generator (as it nearly always is), else in one."""
-    return cast("AsyncGenerator[AnyDelta]", stream) if hasattr(stream, "aclose") else _generator(stream)
-
-
-async def _generator(stream: AsyncIterator[AnyDelta]) -> AsyncGenerator[AnyDelta]:
-    async for delta in stream:
-        yield delta
-
-
 class Rounds:
     """One run of an engine: rounds until there is nothing more to ask."""
 
@@ -93,7 +80,9 @@ class Rounds:
         self._plan = plan
         self._limits, self._dialect = plan.limits, plan.dialect
         self._names: dict[str, str] = {}  # call id → the tool it named
-        self._failed: str | None = None
+        self._failed: ProviderError | None = None
+        self._trouble = ""  # why the run failed
+        self._reasked = 0
         self._chosen = self._started = False
         self._deltas = 0
         self._broken: list[str] = []  # what could not be read in the last round, if nothing else was called
@@ -114,14 +103,14 @@ class Rounds:
         except asyncio.CancelledError:
             reason = "cancelled"
         except ProviderError as error:  # it could not even be opened
-            reason, self._failed = "provider", str(error)
+            reason, self._trouble = "provider", str(error)
         except Exception as bug:
-            self._failed = f"{type(bug).__name__}: {bug}"
+            self._trouble = f"{type(bug).__name__}: {bug}"
             raise
         finally:
             run.deaf()
             try:
-                run.emit(RunFinished(reason, run.usage, self._failed or run.trouble))
+                run.emit(RunFinished(reason, run.usage, self._trouble or run.trouble))
             finally:
                 history.end(run.messages if left is None else left)
 
@@ -131,7 +120,8 @@ class Rounds:
         failed: Sequence[tuple[str, str]] = ()
         told = 0
         try:
-            await stack.enter_async_context(opened(self._plan.provider))
+            self._provider = for_run(self._plan.provider)
+            await stack.enter_async_context(opened(self._provider))
             self._shelf = await stack.enter_async_context(self._plan.shelf.open())
             failed = self._shelf.failed
             told = self._tell_failures(failed, 0)
@@ -204,7 +194,8 @@ class Rounds:
             tools_on = closing is None and self._limits.rounds > 0
             await self._round(number, tools_on=tools_on)
             self._run.alive()  # a provider may have swallowed that we were cancelled
-            if self._failed is not None:
+            if self._failed is not None and not self._goes_on():
+                self._trouble = str(self._failed)
                 return "provider"
             lost = self._lost if tools_on and continued < self._limits.rounds else []
             if lost:
@@ -215,6 +206,9 @@ class Rounds:
             for message in steering:
                 self._run.emit(Said(message))
             asked = bool(tools_on and (self._calls or lost))
+            if self._failed is not None:
+                self._ask_again(alone=not (self._calls or self._lost or steering))
+                continue
             if not steering and not asked:
                 return closing or "done"
             continued += asked
@@ -222,6 +216,18 @@ class Rounds:
                 closing = "calls"
             elif asked and (continued > self._limits.rounds or self._stuck()):
                 closing = "rounds"
+
+    def _goes_on(self) -> bool:
+        """True if what broke off had begun, and may be asked for again."""
+        return self._spoke and self._reasked < self._limits.reasks
+
+    def _ask_again(self, *, alone: bool) -> None:
+        """The next request goes on where the last response broke off; `alone`: nothing else would say so."""
+        self._reasked += 1
+        self._run.emit(Retrying(self._reasked, 0.0, str(self._failed)))
+        self._failed = None
+        if alone:
+            self._run.emit(Said(Message("user", (TextPart(_GO_ON),))))
 
     def _stuck(self) -> bool:
         """True if the model only wrote what could not be read, and the very same as the round before."""
@@ -236,6 +242,7 @@ class Rounds:
         self._calls: list[ToolCall] = []
         self._lost: list[CallRejected] = []
         self._capped = 0
+        self._spoke = False
         run.cuttable = True
         try:
             await self._listen(number, self._request(tools_on=tools_on))
@@ -258,26 +265,30 @@ class Rounds:
         bounds = {"block_chars": limits.block_chars, "args_chars": limits.args_chars}
         reader = self._dialect.parser(self._shelf.specs, prefix=f"{number}.", **bounds)
         try:
-            async with aclosing(_closable(self._plan.provider.stream(request))) as deltas:
+            async with aclosing(closable(self._provider.stream(request))) as deltas:
                 async for delta in deltas:
                     if isinstance(delta, Stop):
                         end = delta
-                    elif not self._chosen:
-                        self._choose()
+                    elif not self._spoke:
+                        self._begun(delta)
                     for event in reader.feed(delta):
                         self._route(event)
                     await self._breathe()
         except ProviderError as error:
-            self._failed = str(error)
+            self._failed = error
         finally:  # also when we are cancelled: what was held back is said, what was open is told
             for event in reader.close(end.reason):
                 self._route(event)
             self._run.cuttable = self._crew.busy
             self._run.emit(RoundFinished(number, end.reason, end.usage))
 
-    def _choose(self) -> None:
-        self._chosen = True
-        provider = self._plan.provider
+    def _begun(self, delta: AnyDelta) -> None:
+        """Tell who answers, once it is certain; a provider that asks several says so itself."""
+        self._spoke = meaningful(delta)
+        chosen, self._chosen = self._chosen, self._chosen or self._spoke or isinstance(delta, ModelChosen)
+        if chosen or not self._spoke:
+            return
+        provider = self._provider
         name = getattr(provider, "name", type(provider).__name__.lower())
         self._run.emit(ModelChosen(name, str(getattr(provider, "model", ""))))
 

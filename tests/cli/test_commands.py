@@ -80,11 +80,18 @@ def test_what_cannot_be_asked_is_one_line_and_fails(sidestream: Any, model: Any)
 
 
 def test_a_model_without_server_is_one_line(sidestream: Any, unused_address: str) -> None:
-    said = sidestream("ask", "--no-timeline", "--model", f"{unused_address}/v1#m", "x")
+    said = sidestream("ask", "--no-timeline", "--retries", "0", "--model", f"{unused_address}/v1#m", "x")
     assert said.code == 1
     assert said.out == ""
     assert len(said.err.splitlines()) == 1
     assert "Traceback" not in said.err
+
+
+def test_the_next_model_answers_where_there_is_no_server(sidestream: Any, model: Any, unused_address: str) -> None:
+    first, second = f"{unused_address}/v1#m", model(["Here."])
+    said = sidestream("ask", "--no-timeline", "--retries", "0", "--model", first, "--fallback", second, "x")
+    assert (said.code, said.out.strip()) == (0, "Here.")
+    assert "the next model is asked" in said.err
 
 
 @pytest.fixture

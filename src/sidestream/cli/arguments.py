@@ -51,6 +51,10 @@ def _turn(command: argparse.ArgumentParser) -> None:
     default = os.environ.get("SIDESTREAM_MODEL") or "local"
     add("--model", "-m", default=default, metavar="NAME",
         help="URL#MODEL, openai:NAME, local, local:PATH.gguf, script:FILE (now: %(default)s)")  # fmt: skip
+    add("--retries", type=int, default=2, metavar="N",
+        help="how often a model that cannot be reached is asked again (default: %(default)s)")  # fmt: skip
+    add("--fallback", action="append", default=[], metavar="NAME",
+        help="a model that is asked if those before it do not answer; may be given again")  # fmt: skip
     add("--dialect", default="auto", metavar="NAME",
         help="how calls are written; see `sidestream formats` (default: what the model prefers)")  # fmt: skip
     add("--nonce", action="store_true", help="run only blocks that carry this session's secret attribute")

@@ -17,7 +17,7 @@ from sidestream.engine import Engine
 from sidestream.errors import UsageError
 from sidestream.gate import Limits
 from sidestream.messages import Message, clean
-from sidestream.providers.choose import choose
+from sidestream.providers import Provider, falling_back, retrying
 from sidestream.providers.script import recording
 
 __all__ = ["ask", "engine_of", "honestly", "limits_of", "turn"]
@@ -45,7 +45,8 @@ def limits_of(given: list[str]) -> Limits:
 
 def engine_of(given: argparse.Namespace, tools: Sequence[Any] | None = None) -> Engine:
     """The engine that the options ask for. Raises UsageError."""
-    provider = choose(given.model)
+    models = [retrying(model, retries=given.retries) for model in (given.model, *given.fallback)]
+    provider: Provider = falling_back(*models) if given.fallback else models[0]
     if given.record:
         provider = recording(provider, given.record)
     dialect = given.dialect.split(",") if "," in given.dialect else given.dialect

@@ -65,7 +65,7 @@ def _remark(event: AnyEvent) -> str:
     """What is worth a line of our own."""
     match event:
         case Retrying():
-            return f"{label(event.error)}: asking again in {seconds(event.delay)}"
+            return f"{label(event.error)}" + (f": asking again in {seconds(event.delay)}" if event.delay else "")
         case Note(name="source_failed", data={"source": source, "error": error}):
             return f"tools of {source} are missing: {label(str(error))}"
         case Note(name="abandoned", data={"calls": [*calls]}):

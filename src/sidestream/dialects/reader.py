@@ -28,6 +28,8 @@ from sidestream.events import (
     CallDelta,
     CallRejected,
     Hidden,
+    ModelChosen,
+    Retrying,
     Stop,
     Text,
     TextDelta,
@@ -95,6 +97,8 @@ class Reader:
                 return [*self._release(), Thinking(clean(delta.text))] if delta.text else []
             case Vendor():
                 return [*self._release(), delta]
+            case Retrying() | ModelChosen():
+                return [delta]
             case Stop():
                 return []  # its reason comes with `close`
 

@@ -127,7 +127,7 @@ def _worth_hiding(secrets: tuple[str, ...]) -> tuple[str, ...]:
 def _hidden(error: ProviderError, secrets: tuple[str, ...]) -> ProviderError:
     """The same error; what a server said may hold what we sent it."""
     text = hide(str(error), secrets)
-    return ProviderError(text, status=error.status, retryable=error.retryable, retry_after=error.retry_after)
+    return type(error)(text, status=error.status, retryable=error.retryable, retry_after=error.retry_after)
 
 
 async def _next(reply: Reply) -> tuple[ProviderError | None, bytes]:

@@ -17,7 +17,14 @@ from typing import Any
 
 import aiohttp
 
-from sidestream.errors import ProviderError
+from sidestream.errors import (
+    ConnectTimeoutError,
+    FirstTokenTimeoutError,
+    IdleTimeoutError,
+    ProviderError,
+    StageTimeoutError,
+    TotalTimeoutError,
+)
 from sidestream.providers.failure import hide, refusal
 
 __all__ = ["Http", "Reply"]
@@ -61,7 +68,8 @@ def _lost(error: BaseException, where: str, secrets: tuple[str, ...]) -> Provide
     known = [row[1:] for row in _LOST if isinstance(error, row[0])]
     words, retryable = known[0] if known else ("the connection broke", True)
     said = str(error).replace(" ssl:default", "") or type(error).__name__  # aiohttp says so of plain HTTP too
-    return ProviderError(hide(f"{where}: {words} ({said})", secrets), retryable=retryable)
+    kind = ConnectTimeoutError if isinstance(error, aiohttp.ConnectionTimeoutError) else ProviderError
+    return kind(hide(f"{where}: {words} ({said})", secrets), retryable=retryable)
 
 
 class Reply:
@@ -84,12 +92,14 @@ class Reply:
         self._loop = asyncio.get_running_loop()
         self._patience, self._total, self._left = patience, total, total
         self._since = 0.0  # when the present wait began; 0.0: nobody waits
-        self._stalled = ""
+        self._stalled: StageTimeoutError | None = None
+        self._silent: type[StageTimeoutError] = FirstTokenTimeoutError
         self._broken: ProviderError | None = None
         self._timer = self._loop.call_later(min(patience, total), self._look)
 
     def hurry(self, seconds: float) -> None:
-        """From now on, no read waits longer than `seconds`."""
+        """It has begun: from now on, no read waits longer than `seconds`."""
+        self._silent = IdleTimeoutError
         if seconds != self._patience:
             self._patience = seconds
             self._timer.cancel()
@@ -115,7 +125,7 @@ class Reply:
 
     def _why(self, error: BaseException) -> ProviderError:
         if self._stalled:
-            return ProviderError(f"{self._where}: {self._stalled}", retryable=True)
+            return self._stalled
         return _lost(error, self._where, self._secrets)
 
     def _rest(self) -> bytes:
@@ -128,8 +138,9 @@ class Reply:
         allowed = min(self._patience, self._left)
         waited = self._loop.time() - self._since if self._since else 0.0
         if self._since and waited >= allowed:
-            endless = allowed < self._patience
-            self._stalled = f"no end in {self._total:g} s" if endless else f"nothing came for {waited:.3g} s"
+            endless = TotalTimeoutError(f"{self._where}: no end in {self._total:g} s (total_timeout)")
+            silent = self._silent(f"{self._where}: nothing came for {waited:.3g} s")
+            self._stalled = endless if allowed < self._patience else silent
             self.response.close()
             return
         self._timer = self._loop.call_later(max(allowed - waited, 0.001), self._look)
@@ -212,7 +223,7 @@ class Http:
                 response = await session.post(url, data=body, headers=headers, allow_redirects=False)
         except _WIRE as error:
             if isinstance(error, TimeoutError) and limit.expired():
-                raise ProviderError(f"{where}: no answer in {self._first:g} s", retryable=True) from None
+                raise FirstTokenTimeoutError(f"{where}: no answer in {self._first:g} s") from None
             raise _lost(error, where, self.secrets) from None
         return response, max(self._first - (loop.time() - began), 0.001)
 

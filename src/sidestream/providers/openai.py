@@ -47,7 +47,7 @@ class OpenAI:
         connect_timeout: float = 5.0,
         first_token_timeout: float = 30.0,
         idle_timeout: float = 20.0,
-        total_timeout: float = 3600.0,
+        total_timeout: float = 300.0,
         record_limit: int = 16 * 1024 * 1024,
         think_field: str = "",
         dialect: str = "auto",

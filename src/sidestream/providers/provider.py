@@ -7,19 +7,29 @@ closes the connection at once. It does not retry, run tools or keep history.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import msgspec
 
 from sidestream.dialects.dialect import Dialect
 from sidestream.errors import UsageError
-from sidestream.events import AnyDelta
-from sidestream.messages import Message, ToolSpec
+from sidestream.events import AnyDelta, CallDelta, TextDelta, ThinkDelta
+from sidestream.messages import Message, ToolSpec, Vendor
 
-__all__ = ["Provider", "ask_real_model", "block_real_models", "Request", "Settings"]
+__all__ = [
+    "Provider",
+    "Request",
+    "Settings",
+    "ask_real_model",
+    "block_real_models",
+    "closable",
+    "for_run",
+    "meaningful",
+    "opened",
+]
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,11 +85,44 @@ def ask_real_model(name: str) -> None:
 
 class Provider(Protocol):
     """Whoever turns a request into deltas. Optional extras that the engine uses where they exist:
-    `dialect` (a name: what `dialect="auto"` means here), `model` (for `ModelChosen`), and being an async
-    context manager (entered for the length of a run and of a session, so that it must count how often it is:
-    connection pools, child processes)."""
+    `dialect` (what `dialect="auto"` means here: a name, or several), `model` (for `ModelChosen`), `for_run()` (the
+    provider that answers all rounds of one run), and being an async context manager (entered for the length of a
+    run and of a session, so that it must count how often it is: connection pools, child processes)."""
 
     def stream(self, request: Request, /) -> AsyncIterator[AnyDelta]:
         """The deltas of one response, ending in one `Stop`. Consumed under `aclosing`. Raises
         ProviderError and nothing else."""
         ...
+
+
+def meaningful(delta: AnyDelta) -> bool:
+    """True for what shows that a model answers: text, reasoning, a call, a part of its vendor's own. Roles and empty
+    pieces, which a broken service sends too, do not."""
+    match delta:
+        case TextDelta() | ThinkDelta():
+            return bool(delta.text)
+        case CallDelta() | Vendor():
+            return True
+        case _:
+            return False
+
+
+def opened(provider: Provider) -> AbstractAsyncContextManager[Any]:
+    """The provider, entered for as long as it is needed, if it is one that can be."""
+    return provider if isinstance(provider, AbstractAsyncContextManager) else nullcontext()
+
+
+def for_run(provider: Provider) -> Provider:
+    """Who answers all rounds of one run for `provider`: itself, unless it says otherwise."""
+    own = getattr(provider, "for_run", None)
+    return cast("Provider", own()) if own is not None else provider
+
+
+def closable(stream: AsyncIterator[AnyDelta]) -> AsyncGenerator[AnyDelta]:
+    """A provider's stream, as it is if it is an async generator (as it nearly always is), else in one."""
+    return cast("AsyncGenerator[AnyDelta]", stream) if hasattr(stream, "aclose") else _generator(stream)
+
+
+async def _generator(stream: AsyncIterator[AnyDelta]) -> AsyncGenerator[AnyDelta]:
+    async for delta in stream:
+        yield delta

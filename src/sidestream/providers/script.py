@@ -10,6 +10,8 @@ written. It will not check that a script makes sense.
 from __future__ import annotations
 
 import asyncio
+import copy
+import itertools
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import aclosing
 from io import FileIO
@@ -22,7 +24,7 @@ from sidestream.codec import decode, encode
 from sidestream.errors import DecodeError, ProviderError, UsageError
 from sidestream.events import AnyDelta, CallDelta, Stop, TextDelta
 from sidestream.providers.choose import choose
-from sidestream.providers.provider import Provider, Request
+from sidestream.providers.provider import Provider, Request, closable, for_run, opened
 
 __all__ = ["Item", "Recording", "Response", "Script", "recording"]
 
@@ -40,7 +42,7 @@ class _Header(msgspec.Struct):
     version: int
     provider: str = ""
     model: str = ""
-    dialect: str = "native"
+    dialect: str | list[str] = "native"
 
 
 class _Failure(msgspec.Struct):
@@ -56,7 +58,7 @@ class _Mark(msgspec.Struct):
     response: int
     at: float = 0.0
     type: str = ""
-    error: _Failure | None = None
+    error: _Failure | str | None = None  # text: of a `Retrying`
 
 
 Item: TypeAlias = AnyDelta | str | float | BaseException | _At
@@ -76,7 +78,7 @@ class Script:
         self,
         *responses: Response | Callable[[Request], Response],
         name: str = "script",
-        dialect: str = "native",
+        dialect: str | list[str] = "native",
     ) -> None:
         self.name, self.model = "script", name
         self.dialect = dialect
@@ -161,7 +163,9 @@ def _load(path: Path, speed: float) -> tuple[_Header, list[list[Item]]]:
             response = responses.setdefault(mark.response, [])
             if speed and mark.at:
                 response.append(_At(mark.at / speed))
-            if mark.error:
+            if mark.type:
+                response.append(decode(line, delta=True))
+            elif isinstance(mark.error, _Failure):
                 failed = mark.error
                 response.append(
                     ProviderError(
@@ -171,8 +175,6 @@ def _load(path: Path, speed: float) -> tuple[_Header, list[list[Item]]]:
                         retry_after=failed.retry_after,
                     )
                 )
-            elif mark.type:
-                response.append(decode(line, delta=True))
         except (msgspec.DecodeError, UnicodeDecodeError, DecodeError) as error:
             raise UsageError(f"{path}, line {number}: not a line of a recording ({error})") from error
     return header, [response for _, response in sorted(responses.items())]
@@ -184,8 +186,8 @@ class Recording:
     def __init__(self, provider: Provider, path: str | Path) -> None:
         self.name: str = getattr(provider, "name", "")
         self.model: str = getattr(provider, "model", "")
-        self.dialect: str = getattr(provider, "dialect", "native")
-        self._provider, self._path, self._responses = provider, Path(path), 0
+        self.dialect: str | list[str] = getattr(provider, "dialect", "native")
+        self._provider, self._path, self._numbers = provider, Path(path), itertools.count(1)
         header = _Header("recording", VERSION, self.name, self.model, self.dialect)
         try:
             self._path.write_bytes(msgspec.json.encode(header) + b"\n")
@@ -196,15 +198,17 @@ class Recording:
         return f"recording({self._provider!r}, {str(self._path)!r})"
 
     async def __aenter__(self) -> Recording:
-        enter: Any = getattr(self._provider, "__aenter__", None)
-        if enter:
-            await enter()
+        await opened(self._provider).__aenter__()
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
-        leave: Any = getattr(self._provider, "__aexit__", None)
-        if leave:
-            await leave(*exc)
+    async def __aexit__(self, *exc: Any) -> None:
+        await opened(self._provider).__aexit__(*exc)
+
+    def for_run(self) -> Recording:
+        """The same for one run."""
+        own = copy.copy(self)
+        own._provider = for_run(self._provider)
+        return own
 
     def _file(self) -> FileIO:
         return FileIO(self._path, "a")  # unbuffered, a whole line a write: streams may interleave
@@ -213,12 +217,12 @@ class Recording:
         """What the provider says, each delta written before it is handed on."""
         clock = asyncio.get_running_loop().time
         began = clock()
-        self._responses += 1
-        stamp = b'"response":%d,"at":%%.6f}\n' % self._responses
+        number = next(self._numbers)
+        stamp = b'"response":%d,"at":%%.6f}\n' % number
         with self._file() as file:
-            file.write(b'{"response":%d}\n' % self._responses)
+            file.write(b'{"response":%d}\n' % number)
             try:
-                async with aclosing(self._provider.stream(request)) as deltas:  # type: ignore[type-var]
+                async with aclosing(closable(self._provider.stream(request))) as deltas:
                     async for delta in deltas:
                         file.write(encode(delta)[:-1] + b"," + stamp % (clock() - began))
                         yield delta

@@ -32,7 +32,7 @@ FLOORS: dict[str, float] = {
     "dialects": 1, "timeline": 1,
     "tools": 2, "gate": 2, "crew": 2,
     "providers": 3, "knowledge": 3, "sandbox": 3,
-    "engine": 4, "rounds": 4, "run": 4, "session": 4, "throttle": 4, "builtin": 4,
+    "engine": 4, "plan": 4, "rounds": 4, "compose": 4, "output": 4, "run": 4, "session": 4, "throttle": 4, "builtin": 4,
     "": 4.5,  # sidestream/__init__.py shows floors 0-4 to the world
     "journal": 5, "mesh": 5, "telemetry": 5, "testing": 5,
     "cli": 6, "serve": 6, "page": 6, "__main__": 7,

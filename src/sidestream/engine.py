@@ -12,19 +12,22 @@ import uuid
 from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from sidestream import dialects
+from sidestream.compose import Convert, System, Transform
 from sidestream.crew import After, Before
 from sidestream.dialects.dialect import Dialect
 from sidestream.errors import RunError, UsageError
 from sidestream.events import Journal
 from sidestream.gate import Limits, Policy
 from sidestream.messages import Message, cleaned, user
+from sidestream.output import wanted
+from sidestream.plan import Ask, Plan
 from sidestream.providers.choose import choose
 from sidestream.providers.provider import Provider, Settings, opened
-from sidestream.rounds import Ask, Plan, Rounds
-from sidestream.run import Run, Watch
+from sidestream.rounds import Rounds
+from sidestream.run import Run, TypedRun, Watch
 from sidestream.session import History, Session
 from sidestream.tools.shelf import Shelf, Shelvable
 
@@ -43,7 +46,8 @@ class Engine:
     but this session's own system text can know (formats with attributes only). `policy`: the names allowed, or a
     function from a call to the reason it is not. `before` and `after`: async hooks around every tool. `watch`:
     plain functions of each stamped event. `echo`: an async function that is asked whether a block which was copied
-    from untrusted text may run; without one it may not. Raises UsageError.
+    from untrusted text may run; without one it may not. `transform` and `convert` change what is sent (see
+    `compose`); `system` may be a function of the run's context. Raises UsageError.
     """
 
     def __init__(
@@ -51,7 +55,7 @@ class Engine:
         model: str | Provider,
         tools: Sequence[Shelvable] = (),
         *,
-        system: str = "",
+        system: System = "",
         dialect: str | Sequence[str] | Dialect = "auto",
         nonce: bool = False,
         settings: Settings | None = None,
@@ -63,6 +67,8 @@ class Engine:
         after: After | None = None,
         watch: Sequence[Watch] = (),
         echo: Ask | None = None,
+        transform: Transform | None = None,
+        convert: Convert | None = None,
     ) -> None:
         limits = _given("limits", limits, Limits)
         self._dialect, self._nonce = dialect, nonce
@@ -72,6 +78,7 @@ class Engine:
         self._plan = Plan(
             (), History(""), system, provider, self._language(provider, limits, "-"), Shelf(tools),
             _given("settings", settings, Settings), limits, deps, _policy(policy), journal, before, after, echo,
+            transform, convert,
         )  # fmt: skip
         if callable(watch):
             raise UsageError("watch takes a list of functions: watch=[function]")
@@ -89,20 +96,52 @@ class Engine:
             return dialects.get(wanted, model=model, nonce=signed, evidence_chars=limits.evidence_chars)
         return wanted
 
+    @overload
     def run(
         self,
         input: str | Message | Sequence[Message],
         *,
         session: str = "",
-        system: str | None = None,
+        system: System | None = None,
         tools: Sequence[Shelvable] | None = None,
         model: str | Provider | None = None,
         settings: Settings | None = None,
         limits: Limits | None = None,
         deps: Any = None,
+        output: None = None,
+    ) -> Run: ...
+
+    @overload
+    def run(
+        self,
+        input: str | Message | Sequence[Message],
+        *,
+        session: str = "",
+        system: System | None = None,
+        tools: Sequence[Shelvable] | None = None,
+        model: str | Provider | None = None,
+        settings: Settings | None = None,
+        limits: Limits | None = None,
+        deps: Any = None,
+        output: type[Kind],
+    ) -> TypedRun[Kind]: ...
+
+    def run(
+        self,
+        input: str | Message | Sequence[Message],
+        *,
+        session: str = "",
+        system: System | None = None,
+        tools: Sequence[Shelvable] | None = None,
+        model: str | Provider | None = None,
+        settings: Settings | None = None,
+        limits: Limits | None = None,
+        deps: Any = None,
+        output: Any = None,
     ) -> Run:
         """A run of this engine on `input`, to be entered with `async with`; what is given here replaces what
-        the engine was made with. Raises UsageError."""
+        the engine was made with. `output`: the type of the answer (a msgspec.Struct, a dataclass, a pydantic model …),
+        which is then `run.output`. Raises UsageError."""
         base = self._plan
         provider = base.provider if model is None else choose(model)
         limits = base.limits if limits is None else _given("limits", limits, Limits)
@@ -119,29 +158,47 @@ class Engine:
             settings=base.settings if settings is None else _given("settings", settings, Settings),
             limits=limits,
             deps=base.deps if deps is None else deps,
+            output=None if output is None else wanted(output, provider, limits.output_retries),
         )
-        rounds = Rounds(plan)
-        return Run(
-            rounds.play,
+        return self._made(plan)
+
+    def _made(self, plan: Plan) -> Run:
+        kind = Run if plan.output is None else TypedRun
+        return kind(
+            Rounds(plan).play,
             id=uuid.uuid4().hex,
-            claim=history.claim,
-            limits=limits,
-            journal=base.journal,
+            claim=plan.history.claim,
+            limits=plan.limits,
+            journal=plan.journal,
             watch=self._watch,
+            output=plan.output,
         )
 
     def _history(self, session: str) -> History:
         return self._histories.setdefault(session, History(session)) if session else History("")
 
-    async def ask(self, input: str | Message | Sequence[Message], **options: Any) -> str:
-        """The answer to `input`; options as of `run`. Raises RunError if the model could not be asked."""
-        async with self.run(input, **options) as run:
+    @overload
+    async def ask(self, input: str | Message | Sequence[Message], *, output: None = None, **options: Any) -> str: ...
+
+    @overload
+    async def ask(self, input: str | Message | Sequence[Message], *, output: type[Kind], **options: Any) -> Kind: ...
+
+    async def ask(self, input: str | Message | Sequence[Message], *, output: Any = None, **options: Any) -> Any:
+        """The answer to `input`, of the type `output` if one is given; options as of `run`. Raises RunError if the
+        model could not be asked, OutputError if it gave no answer of that type."""
+        async with self.run(input, output=output, **options) as run:
             await run.result()
         if run.reason == "provider":
             raise RunError(f"no answer: {run.error}", reason="provider", text=run.text)
-        return run.answer
+        return run.answer if output is None else run.output
 
-    def run_sync(self, input: str | Message | Sequence[Message], **options: Any) -> str:
+    @overload
+    def run_sync(self, input: str | Message | Sequence[Message], *, output: None = None, **options: Any) -> str: ...
+
+    @overload
+    def run_sync(self, input: str | Message | Sequence[Message], *, output: type[Kind], **options: Any) -> Kind: ...
+
+    def run_sync(self, input: str | Message | Sequence[Message], *, output: Any = None, **options: Any) -> Any:
         """`ask` for programs without an event loop. Raises UsageError inside a running one."""
         try:
             asyncio.get_running_loop()
@@ -149,7 +206,7 @@ class Engine:
             pass
         else:
             raise UsageError("an event loop is running here: use `await engine.ask(…)` instead of `run_sync`")
-        return asyncio.run(self.ask(input, **options))
+        return asyncio.run(self.ask(input, output=output, **options))
 
     def session(self, name: str) -> Session:
         """The conversation of this name, to be entered with `async with`. Raises UsageError."""

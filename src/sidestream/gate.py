@@ -29,7 +29,8 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `rounds`: continuations with tools on. `per_round`, `per_run`: admitted calls. `tool_timeout`: seconds a
     tool may take. `block_chars`: one text block. `args_chars`: one native call's arguments. `result_chars`: one
     result. `evidence_chars`: all results of one continuation. `progress_chars`: a tool's unread progress.
-    `river_chars`: unread events before the model has to wait. `reasks`: how often a model whose response broke off
+    `river_chars`: unread events before the model has to wait. `output_retries`: how often a model is told that
+    its answer is not of the type wanted. `reasks`: how often a model whose response broke off
     after its first word is asked to go on, with what it had said and its results in the transcript. `grace`: seconds
     that cancelled code gets before it is abandoned, `closing`: those that sources and the provider get to close.
     """
@@ -45,6 +46,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     progress_chars: int = 65_536
     river_chars: int = 1_048_576
     reasks: int = 0
+    output_retries: int = 2
     grace: float = 1
     closing: float = 5
 

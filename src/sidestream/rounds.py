@@ -8,12 +8,11 @@ closed call → `gate.refuse` → `crew.start` or `crew.answer`. `_listen` is th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
-from typing import Any, NamedTuple, TypeAlias
 
-from sidestream.crew import After, Before, Crew
-from sidestream.dialects.dialect import Dialect
+from sidestream.compose import RunContext, composed
+from sidestream.crew import Crew
 from sidestream.dialects.evidence import words
 from sidestream.dialects.render import rejected_part
 from sidestream.errors import ProviderError
@@ -23,7 +22,6 @@ from sidestream.events import (
     CallClosed,
     CallOpened,
     CallRejected,
-    Journal,
     ModelChosen,
     Note,
     Reason,
@@ -36,41 +34,18 @@ from sidestream.events import (
     Stop,
     ToolFinished,
 )
-from sidestream.gate import ECHO, Limits, Policy, Refusal, Tally, refuse
-from sidestream.messages import Message, TextPart, ToolCall
-from sidestream.providers.provider import Provider, Request, Settings, closable, for_run, meaningful, opened
+from sidestream.gate import ECHO, Refusal, Tally, refuse
+from sidestream.messages import Message, TextPart, ToolCall, ToolSpec
+from sidestream.output import FINAL
+from sidestream.plan import Plan
+from sidestream.providers.provider import Request, closable, for_run, meaningful, opened
 from sidestream.run import Run
-from sidestream.session import History
-from sidestream.tools.shelf import Shelf
 
-__all__ = ["Plan", "Rounds"]
+__all__ = ["Rounds"]
 
 _FAILED = Refusal("refused", "A hook of this application failed.")
 _GO_ON = "The connection failed while you were writing. Go on exactly where your last message stops."
 _BREATH = 64  # deltas after which the loop gets a turn, however fast they come
-
-
-Ask: TypeAlias = Callable[[ToolCall], Awaitable[bool]]
-"""Whether a call may run, as a person says."""
-
-
-class Plan(NamedTuple):
-    """What one run was asked for, and what it is made of."""
-
-    input: tuple[Message, ...]
-    history: History
-    system: str
-    provider: Provider
-    dialect: Dialect
-    shelf: Shelf
-    settings: Settings
-    limits: Limits
-    deps: Any
-    policy: Policy
-    journal: Journal | None
-    before: Before | None
-    after: After | None
-    echo: Ask | None = None
 
 
 class Rounds:
@@ -187,7 +162,7 @@ class Rounds:
     async def _rounds(self) -> Reason:
         """Rounds with tools, then, where a limit forces it, one closing request without. Only what a model asked
         for counts as a continuation; what a person said on the way does not."""
-        number = continued = 0
+        plan, number, continued = self._plan, 0, 0
         closing: Reason | None = None
         while True:
             number += 1
@@ -202,14 +177,14 @@ class Rounds:
                 parts = tuple(rejected_part(event, self._names[event.id]) for event in lost)
                 self._run.emit(Said(Message("tool", parts)))
             steering = self._run.steering()
-            self._plan.history.distrust(steering)
+            plan.history.distrust(steering)
             for message in steering:
                 self._run.emit(Said(message))
             asked = bool(tools_on and (self._calls or lost))
             if self._failed is not None:
                 self._ask_again(alone=not (self._calls or self._lost or steering))
                 continue
-            if not steering and not asked:
+            if self._answered(ended=not steering and not asked, steered=bool(steering)):
                 return closing or "done"
             continued += asked
             if tools_on and self._calls and self._capped == len(self._calls):
@@ -229,6 +204,18 @@ class Rounds:
         if alone:
             self._run.emit(Said(Message("user", (TextPart(_GO_ON),))))
 
+    def _answered(self, *, ended: bool, steered: bool) -> bool:
+        """True if there is nothing more to ask. `ended`: the model asked for nothing, and nobody said anything."""
+        output = self._plan.output
+        if output is None:
+            return ended
+        if output.settled(self._run.answer, ended=ended, steered=steered):
+            self._trouble = output.trouble
+            return True
+        if output.told:
+            self._run.emit(Said(Message("user", (TextPart(output.told),))))
+        return False
+
     def _stuck(self) -> bool:
         """True if the model only wrote what could not be read, and the very same as the round before."""
         before, self._broken = self._broken, [] if self._calls else [event.raw for event in self._lost]
@@ -243,9 +230,11 @@ class Rounds:
         self._lost: list[CallRejected] = []
         self._capped = 0
         self._spoke = False
+        if self._plan.output is not None:
+            self._plan.output.begin_round()
         run.cuttable = True
         try:
-            await self._listen(number, self._request(tools_on=tools_on))
+            await self._listen(number, await self._request(number, tools_on=tools_on))
             await self._crew.settle()
         except asyncio.CancelledError:
             if not run.interrupted():
@@ -254,16 +243,27 @@ class Rounds:
         finally:
             run.cuttable = False
 
-    def _request(self, *, tools_on: bool) -> Request:
-        plan = self._plan
-        specs = self._shelf.specs if tools_on else ()
-        return Request(tuple(self._run.messages), self._dialect, plan.system, tuple(specs), plan.settings)
+    async def _request(self, number: int, *, tools_on: bool) -> Request:
+        """What is asked now. What the application's functions add to it is nobody's call to run."""
+        plan, before = self._plan, tuple(self._run.messages)
+        accepts = getattr(self._provider, "accepts", None)
+        context = RunContext(self._run.id, plan.history.name, number, before, plan.deps, accepts)
+        system, messages, added = await composed(context, plan.system, plan.transform, plan.convert)
+        plan.history.distrust(added)
+        settings = plan.settings if plan.output is None else plan.output.asked_for(plan.settings)
+        return Request(messages, self._dialect, system, self._specs(tools_on=tools_on), settings)
+
+    def _specs(self, *, tools_on: bool) -> tuple[ToolSpec, ...]:
+        """What the model is offered: with tools off, nothing but the way to answer."""
+        output = self._plan.output
+        final = () if output is None or output.native else (output.spec,)
+        return (*(self._shelf.specs if tools_on else ()), *final)
 
     async def _listen(self, number: int, request: Request) -> None:
         """The heart: every delta is read, every event routed, while the model goes on talking."""
         limits, end = self._limits, Stop("error")  # until the provider says otherwise
         bounds = {"block_chars": limits.block_chars, "args_chars": limits.args_chars}
-        reader = self._dialect.parser(self._shelf.specs, prefix=f"{number}.", **bounds)
+        reader = self._dialect.parser(self._specs(tools_on=True), prefix=f"{number}.", **bounds)
         try:
             async with aclosing(closable(self._provider.stream(request))) as deltas:
                 async for delta in deltas:
@@ -321,6 +321,10 @@ class Rounds:
 
     def _admit(self, call: ToolCall) -> None:
         self._calls.append(call)
+        output = self._plan.output
+        if output is not None and not output.native and call.name == FINAL:
+            self._crew.answer(call, output.call(call))
+            return
         try:
             refusal = refuse(call, self._tally)
         except BaseException:  # a policy of the application: likewise

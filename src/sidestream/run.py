@@ -12,7 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from types import TracebackType
-from typing import TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from sidestream.errors import UsageError
 from sidestream.events import (
@@ -34,9 +34,12 @@ from sidestream.events import (
 from sidestream.fold import Fold
 from sidestream.gate import Limits
 from sidestream.messages import Message, Usage, cleaned, user
+from sidestream.output import Output
 from sidestream.timeline import svg
 
-__all__ = ["Run", "Watch"]
+__all__ = ["Run", "TypedRun", "Watch"]
+
+T = TypeVar("T")
 
 Watch: TypeAlias = Callable[[Stamped], None]
 """Sees every stamped event as it is emitted: telemetry, metrics."""
@@ -71,8 +74,10 @@ class Run:
         limits: Limits,
         journal: Journal | None = None,
         watch: Sequence[Watch] = (),
+        output: Output[Any] | None = None,
     ) -> None:
         self.id = id
+        self._wanted = output
         self._claim = claim
         self._main, self._limits, self._journal, self._watch = main, limits, journal, tuple(watch)
         self._fold = Fold()
@@ -129,7 +134,7 @@ class Run:
 
     @property
     def error(self) -> str:
-        """What failed, where the reason is `provider`."""
+        """What failed, where the reason is `provider`, or why there is no `output`."""
         return self._end.error if self._end else ""
 
     def _repr_html_(self) -> str:
@@ -353,3 +358,15 @@ class Run:
     def deaf(self) -> None:
         """No further round will come: `send` says so from now on."""
         self._deaf = True
+
+
+class TypedRun(Run, Generic[T]):
+    """A run with `output=Model`."""
+
+    @property
+    def output(self) -> T:
+        """The answer as a `Model`. Raises UsageError before the end, OutputError if there is none."""
+        if self._wanted is None or self.reason is None:
+            raise UsageError("there is an output once a run with output=Model has ended: await run.result() first")
+        found: T = self._wanted.value()
+        return found

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, assert_never, assert_type
 
 import sidestream as ss
+from sidestream.compose import RunContext
 from sidestream.events import AnyDelta
-from sidestream.providers.provider import Request
+from sidestream.providers import Request, falling_back, retrying
 
 
 @dataclass
@@ -65,11 +66,17 @@ class Echo:
         yield ss.Stop("end")
 
 
+async def last(messages: Sequence[ss.Message], context: RunContext) -> Sequence[ss.Message]:
+    return messages[-context.round :]
+
+
 engines = [
     ss.Engine(model="local"),
     ss.Engine(model="http://127.0.0.1:8080/v1#my-model", tools=TOOLS, system="Be brief.", dialect="auto"),
     ss.Engine(model=Echo(), limits=ss.Limits(per_run=5), settings=ss.Settings(temperature=0.2)),
     ss.Engine(model=Echo(), tools=[order], deps=Shop({})),
+    ss.Engine(model=falling_back(retrying("openai:a", retries=2), Echo(), first_token_timeout=10)),
+    ss.Engine(model=Echo(), system=lambda context: f"Hello {context.deps}", transform=last),
 ]
 
 
@@ -122,6 +129,10 @@ async def use(engine: ss.Engine) -> None:
     async with engine.run(list(messages), limits=ss.Limits(rounds=0)):
         pass
     assert_type(await engine.ask("Short?"), str)
+    async with engine.run("Weather?", output=Shop) as typed:
+        await typed.result()
+    assert_type(typed.output, Shop)
+    assert_type(await engine.ask("Weather?", output=Shop), Shop)
     async with engine.session("anna") as chat, chat.run("Hello") as run:
         await run.result()
 

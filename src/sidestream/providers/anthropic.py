@@ -35,6 +35,7 @@ class Anthropic:
     """
 
     name = NAME
+    structured = True  # it can be held to a JSON Schema
 
     def __init__(
         self,

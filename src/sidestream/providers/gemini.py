@@ -32,6 +32,7 @@ class Gemini:
     """
 
     name = NAME
+    structured = True  # it can be held to a JSON Schema
 
     def __init__(
         self,

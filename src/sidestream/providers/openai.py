@@ -36,6 +36,7 @@ class OpenAI:
     """
 
     name = NAME
+    structured = True  # it can be held to a JSON Schema
 
     def __init__(
         self,

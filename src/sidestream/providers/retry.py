@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any
 
@@ -104,7 +104,7 @@ class Persistent:
             yield told
             await asyncio.sleep(delay)
 
-    async def _attempt(self, request: Request) -> AsyncIterator[AnyDelta]:
+    async def _attempt(self, request: Request) -> AsyncGenerator[AnyDelta]:
         """One request, whose outcome counts for all."""
         clock = asyncio.get_running_loop().time
         self._health.admit(clock(), self.name)

@@ -12,7 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from types import TracebackType
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from sidestream.errors import UsageError
 from sidestream.events import (
@@ -142,7 +142,7 @@ class Run:
 
     # ---- the block
 
-    async def __aenter__(self) -> Run:
+    async def __aenter__(self) -> Self:
         if self._task is not None:
             raise UsageError("a run can be entered once; call engine.run again for another")
         loop = asyncio.get_running_loop()

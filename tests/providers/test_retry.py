@@ -232,6 +232,13 @@ def test_the_one_that_answers_is_asked_for_all_rounds_of_the_run():
     assert (second.answer, chosen(second)) == ("a", ["a"])  # another run chooses anew
 
 
+def test_a_model_that_cannot_be_told_is_passed_over():
+    a, b = Script([UsageError("it reads no sound")], name="a"), Script(["Here."], name="b")
+    assert play(heard(falling_back(a, b))).text == "Here."
+    with pytest.raises(UsageError, match="no sound"):
+        play(heard(falling_back(b, Script([UsageError("it reads no sound")]))))
+
+
 def test_once_chosen_its_error_is_the_runs():
     a, b = Script([CALL], [BUSY], name="a"), Script(["Never asked."], name="b")
     run = play(heard(falling_back(a, b)))

@@ -22,6 +22,8 @@ __all__ = ["Anthropic"]
 
 _PATH = "/v1/messages"
 _VERSION = "2023-06-01"
+_KEY = "check the key: set ANTHROPIC_API_KEY, or give a provider with its own: Anthropic(model, api_key=…)"
+_FIXES = {401: _KEY, 403: _KEY, 404: "check the model's name and the base URL"}
 
 
 class Anthropic:
@@ -36,6 +38,7 @@ class Anthropic:
 
     name = NAME
     structured = True  # it can be held to a JSON Schema
+    accepts = frozenset(("image", "file"))
 
     def __init__(
         self,
@@ -71,6 +74,7 @@ class Anthropic:
             first=first_token_timeout,
             idle=idle_timeout,
             total=total_timeout,
+            fixes=_FIXES,
         )
 
     def __repr__(self) -> str:

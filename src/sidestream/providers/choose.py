@@ -63,6 +63,7 @@ _TABLE: dict[str, _Row] = {  # what stands before the first colon → its row
     "openai": _Row("openai:NAME", "sidestream.providers.openai:OpenAI", _named),
     "anthropic": _Row("anthropic:NAME", "sidestream.providers.anthropic:Anthropic", _named),
     "gemini": _Row("gemini:NAME", "sidestream.providers.gemini:Gemini", _named),
+    "ollama": _Row("ollama:NAME", "sidestream.providers.ollama:Ollama", _named),
     "local": _Row("local, local:PATH.gguf", "sidestream.providers.local:Local", _local, "sidestream[local]"),
     "script": _Row("script:FILE", "sidestream.providers.script:Script.replay", _script),
 }

@@ -15,7 +15,7 @@ from typing import Protocol
 from sidestream.errors import ProviderError
 from sidestream.events import AnyDelta
 from sidestream.providers.endpoint import Credential, Endpoint, check
-from sidestream.providers.failure import hide
+from sidestream.providers.failure import Fixes, hide
 from sidestream.providers.http import Http, Reply
 
 __all__ = ["Answer", "Exchange"]
@@ -48,7 +48,8 @@ class Answer(Protocol):
 
 
 class Exchange:
-    """Requests of one provider. `key_header`: the headers that carry a key. Times in seconds: `connect` for the
+    """Requests of one provider. `key_header`: the headers that carry a key. `fixes`: what to do about a refusal of
+    this service, where that is not the same everywhere. Times in seconds: `connect` for the
     connection, `first` until the first bytes of an answer, `idle` between bytes (keep-alive comments count), `total`
     spent waiting in one answer altogether."""
 
@@ -62,11 +63,12 @@ class Exchange:
         first: float,
         idle: float,
         total: float,
+        fixes: Fixes | None = None,
     ) -> None:
         self._credential, self._key_header, self._idle = credential, key_header, idle
         check(key_header(credential.known or "x"))
         known = (credential.known, *secrets)
-        self._http = Http(connect=connect, first=first, total=total, secrets=_worth_hiding(known))
+        self._http = Http(connect=connect, first=first, total=total, secrets=_worth_hiding(known), fixes=fixes)
 
     async def __aenter__(self) -> Exchange:
         await self._http.__aenter__()

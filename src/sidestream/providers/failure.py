@@ -12,11 +12,14 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from sidestream.errors import ProviderError
 
-__all__ = ["complaint", "hide", "may_pass", "reported", "retry_after", "refusal"]
+__all__ = ["Fixes", "complaint", "hide", "may_pass", "reported", "retry_after", "refusal"]
+
+Fixes: TypeAlias = Mapping[int | str, str]
+"""What to do about a refusal: an HTTP status, or a part of what was said → the fix. 0: nobody took the connection."""
 
 _SHOWN = 500  # characters of a server's own words
 _KEYS = re.compile(r"(?i)(bearer\s+|\b(?:sk|pk|rk|gsk|xai|hf)[-_])[\w*.~+/=-]{6,}")
@@ -122,12 +125,16 @@ def refusal(
     where: str,
     now: float,
     secrets: Iterable[str] = (),
+    fixes: Fixes | None = None,
 ) -> ProviderError:
-    """The ProviderError for an answer that is not a 2xx. `where`: the URL as it may be shown."""
+    """The ProviderError for an answer that is not a 2xx. `where`: the URL as it may be shown. `fixes` of the
+    service come before the general ones, the first that fits."""
     words = _words(body)
     if 300 <= status < 400:
         words = f"it redirects to {headers.get('location', 'nowhere')}, which is not followed"
-    fix = _FIXES.get(status, "use that base URL if you trust it" if 300 <= status < 400 else "")
+    fitting = [fix for at, fix in (fixes or {}).items() if (at in words if isinstance(at, str) else at == status)]
+    general = _FIXES.get(status, "use that base URL if you trust it" if 300 <= status < 400 else "")
+    fix = fitting[0] if fitting else general
     text = f"{where} answered {status}: {_bounded(words, secrets) or 'no reason given'}"
     return ProviderError(
         f"{text} - {fix}" if fix else text,

@@ -102,6 +102,10 @@ class _Choice:
                 if self._chosen or (last and not errors):
                     raise
                 errors.append(error)
+            except UsageError as error:  # this one cannot be told what is to be said
+                if self._chosen or last:
+                    raise
+                errors.append(ProviderError(str(error)))
             if not last:
                 yield Retrying(place, 0.0, f"{errors[-1]}; the next model is asked")
         told = "; ".join(map(str, errors))

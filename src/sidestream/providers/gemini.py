@@ -20,6 +20,8 @@ from sidestream.providers.openai_write import bytes_of
 from sidestream.providers.provider import Request, ask_real_model
 
 __all__ = ["Gemini"]
+_KEY = "check the key: set GEMINI_API_KEY, or give a provider with its own: Gemini(model, api_key=…)"
+_FIXES = {401: _KEY, 403: _KEY, 404: "check the model's name and the base URL"}
 
 
 class Gemini:
@@ -69,6 +71,7 @@ class Gemini:
             first=first_token_timeout,
             idle=idle_timeout,
             total=total_timeout,
+            fixes=_FIXES,
         )
 
     def __repr__(self) -> str:

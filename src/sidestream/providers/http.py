@@ -25,7 +25,7 @@ from sidestream.errors import (
     StageTimeoutError,
     TotalTimeoutError,
 )
-from sidestream.providers.failure import hide, refusal
+from sidestream.providers.failure import Fixes, hide, refusal
 
 __all__ = ["Http", "Reply"]
 
@@ -64,9 +64,12 @@ _WIRE = (
 )  # what aiohttp raises (TimeoutError is an OSError)
 
 
-def _lost(error: BaseException, where: str, secrets: tuple[str, ...]) -> ProviderError:
+def _lost(error: BaseException, where: str, secrets: tuple[str, ...], refused: str = "") -> ProviderError:
+    """`refused`: what to do if nobody takes a connection there."""
     known = [row[1:] for row in _LOST if isinstance(error, row[0])]
     words, retryable = known[0] if known else ("the connection broke", True)
+    if refused and type(error) is aiohttp.ClientConnectorError:
+        words = f"cannot connect: {refused}"
     said = str(error).replace(" ssl:default", "") or type(error).__name__  # aiohttp says so of plain HTTP too
     kind = ConnectTimeoutError if isinstance(error, aiohttp.ConnectionTimeoutError) else ProviderError
     return kind(hide(f"{where}: {words} ({said})", secrets), retryable=retryable)
@@ -169,8 +172,11 @@ class Http:
     """Connections to one service. Times in seconds: `connect` for the connection, `first` until the
     first bytes of the answer, `idle` between bytes (`Reply.hurry`), `total` spent waiting in one answer."""
 
-    def __init__(self, *, connect: float, first: float, total: float, secrets: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, *, connect: float, first: float, total: float, secrets: tuple[str, ...] = (), fixes: Fixes | None = None
+    ) -> None:
         self._connect, self._first, self._total, self.secrets = connect, first, total, secrets
+        self._fixes: Fixes = fixes or {}
         self._pools: dict[asyncio.AbstractEventLoop, tuple[aiohttp.ClientSession, int]] = {}
 
     async def __aenter__(self) -> Http:
@@ -224,7 +230,7 @@ class Http:
         except _WIRE as error:
             if isinstance(error, TimeoutError) and limit.expired():
                 raise FirstTokenTimeoutError(f"{where}: no answer in {self._first:g} s") from None
-            raise _lost(error, where, self.secrets) from None
+            raise _lost(error, where, self.secrets, self._fixes.get(0, "")) from None
         return response, max(self._first - (loop.time() - began), 0.001)
 
     async def _refusal(self, reply: Reply, where: str) -> ProviderError:
@@ -235,4 +241,5 @@ class Http:
         except ProviderError:
             pass  # the status says enough
         headers = {name.lower(): value for name, value in reply.response.headers.items()}
-        return refusal(reply.response.status, headers, body, where=where, now=time.time(), secrets=self.secrets)
+        status, now = reply.response.status, time.time()
+        return refusal(status, headers, body, where=where, now=now, secrets=self.secrets, fixes=self._fixes)

@@ -1,7 +1,7 @@
-"""The bytes of an answer's body → its JSON records, streamed (server-sent events) or plain. Pure.
+"""The bytes of an answer's body → its JSON records, streamed (server-sent events, or JSON lines) or plain. Pure.
 
-Promises: the first byte tells a stream from a plain JSON answer (`{` or `[`) and from a web page, which is
-refused; a record or a plain answer has a limit; `whole` says whether a body that has ended was an answer at
+Promises: the first byte tells a stream of events from a plain JSON answer (`{` or `[`), and either from a web page,
+which is refused; a record or a plain answer has a limit; `whole` says whether a body that has ended was an answer at
 all. What a record means is not its business.
 
 When is an answer whole? After its end mark or its finish reason, however the connection ends (the caller
@@ -11,14 +11,14 @@ says so: `finished`); without either, if the body ended as HTTP framed it, or is
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Protocol
 
 from sidestream.codec import scrub
 from sidestream.errors import ProviderError
 from sidestream.providers.failure import hide
 from sidestream.providers.sse import Records
 
-__all__ = ["Intake", "loaded"]
+__all__ = ["Intake", "Splitter", "loaded", "unreadable"]
 
 _PLAIN = (b"{", b"[")
 
@@ -38,14 +38,27 @@ def unreadable(payload: bytes) -> ProviderError:
     return ProviderError(f"the provider sent a record that cannot be read: {shown}")
 
 
+class Splitter(Protocol):
+    """Cuts a stream into its records. Both raise ProviderError."""
+
+    def feed(self, data: bytes, /) -> list[bytes]:
+        """The records that `data` completes."""
+        ...
+
+    def close(self) -> list[bytes]:
+        """What only the end of the stream completes."""
+        ...
+
+
 class Intake:
     """Takes one body: `feed` and `close` give its records. `limit`: bytes of one record, or of a plain
-    answer."""
+    answer. `lines`: what splits a body that is no stream of events, but JSON lines; a plain answer is one of them."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, lines: Splitter | None = None) -> None:
         self.begun = False  # a record was handed out
         self._limit = limit
-        self._records = Records(limit)
+        self._records: Splitter = lines or Records(limit)
+        self._plain = () if lines else _PLAIN
         self._body: list[bytes] | None = None  # pieces of a plain JSON answer
         self._size = 0  # bytes in them
         self._head = b""  # what came before the first record, in part
@@ -90,7 +103,7 @@ class Intake:
         """Still before the first record: is this a stream at all?"""
         self._head = (self._head + data[:200])[:200]
         first = self._head.lstrip()[:1]
-        if first in _PLAIN:
+        if first in self._plain:
             self._body, self._size = [data], len(data)
         elif first == b"<":
             raise ProviderError("the provider answered with a web page, not with a stream: is the base URL right?")

@@ -35,6 +35,7 @@ class Local:
     """The embedded model. `weights`: a GGUF file (None: the one that `sidestream local pull` fetched)."""
 
     dialect = "tinyrag"
+    accepts: frozenset[str] = frozenset()  # it reads text
 
     def __init__(self, weights: str | Path | None = None, *, threads: int = 1, context: int = _CONTEXT) -> None:
         self._weights = Path(weights).expanduser() if weights is not None else None

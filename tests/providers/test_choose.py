@@ -75,7 +75,7 @@ def test_a_missing_package_is_named_with_what_installs_it(monkeypatch: pytest.Mo
 
 
 def test_the_forms_are_those_of_the_table() -> None:
-    assert len(forms()) == 7
+    assert len(forms()) == 8
     assert any(form.startswith("local") for form in forms())
 
 

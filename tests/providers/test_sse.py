@@ -22,6 +22,11 @@ ROWS: dict[str, tuple[bytes, list[bytes]]] = {
     "keep-alive comments": (b": ping\n\n:\n\ndata: 1\n: ping\n\n: ping\n\n", [b"1"]),
     "several data lines": (b"data: a\ndata: b\n\ndata\ndata\n\n", [b"a\nb", b"\n"]),
     "other fields": (b"event: x\nid: 7\nretry: 10\ndata: 1\n\nevent: y\n\n", [b"1"]),
+    "named records": (b"event: x\ndata: 1\n\nevent: y\ndata: 2\n\n", [b"1", b"2"]),
+    "named records with more, with less and with nothing in them": (
+        b"event: x\n\nevent: x\ndata: 1\ndata: 2\n\nevent: x\ndata: \n\nevent: x\ndata: 3\n\ndata: 4\n\nevent: y\nid: 1\n\n",
+        [b"1\n2", b"", b"3", b"4"],
+    ),
     "a field that only looks like data": (b"data-x: 1\nDATA: 2\n data: 3\n\n", []),
     "the error field of old llama.cpp": (b'error: {"code":500}\n\n', [b'{"code":500}']),
     "a byte order mark": (b"\xef\xbb\xbfdata: 1\n\n\xef\xbb\xbfdata: 2\n\n", [b"1"]),
@@ -48,6 +53,8 @@ FRAGMENTS = [
     b": p",
     b"\xef\xbb\xbf",
     b"data: {}\n\n",
+    b"event: x\n",
+    b"event: x\ndata: {}\n\n",
     b"\xe2",
 ]
 

@@ -61,6 +61,7 @@ _TABLE: dict[str, _Row] = {  # what stands before the first colon → its row
     "http": _ENDPOINT,
     "https": _ENDPOINT,
     "openai": _Row("openai:NAME", "sidestream.providers.openai:OpenAI", _named),
+    "responses": _Row("responses:NAME", "sidestream.providers.responses:Responses", _named),
     "anthropic": _Row("anthropic:NAME", "sidestream.providers.anthropic:Anthropic", _named),
     "gemini": _Row("gemini:NAME", "sidestream.providers.gemini:Gemini", _named),
     "ollama": _Row("ollama:NAME", "sidestream.providers.ollama:Ollama", _named),

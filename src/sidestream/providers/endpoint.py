@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from sidestream.errors import UsageError
 
-__all__ = ["HEADERS", "Credential", "Endpoint", "Key", "check", "endpoint"]
+__all__ = ["HEADERS", "Credential", "Endpoint", "Key", "check", "endpoint", "openai_header"]
 
 Key: TypeAlias = str | Callable[[], Awaitable[str]] | None
 """A key; a function that gives one; None: the environment's."""
@@ -37,6 +37,11 @@ class Endpoint(NamedTuple):
     secrets: tuple[str, ...]
     login: bool  # the URL itself says who asks
     safe: bool  # a key may go there: TLS, or this machine
+
+    @property
+    def azure(self) -> bool:
+        """True for Microsoft's Azure, which has OpenAI's APIs with other headers."""
+        return self.host.endswith(".azure.com")
 
 
 def endpoint(base_url: str, path: str, query: str = "") -> Endpoint:
@@ -88,6 +93,13 @@ class Credential:
         """The service refused it: True if asking for another may help."""
         again, self._asked = bool(self._asked), ""
         return again
+
+
+def openai_header(at: Endpoint, key: str) -> dict[str, str]:
+    """The header in which OpenAI's APIs want a key: Azure has its own, and a URL that says who asks needs none."""
+    if not key or at.login:
+        return {}
+    return {"api-key": key} if at.azure else {"Authorization": f"Bearer {key}"}
 
 
 def check(headers: Mapping[str, str]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 
 from sidestream.errors import ProviderError, UsageError
 from sidestream.events import AnyDelta
-from sidestream.providers.endpoint import HEADERS, Credential, Key, check, endpoint
+from sidestream.providers.endpoint import HEADERS, Credential, Key, check, endpoint, openai_header
 from sidestream.providers.exchange import Exchange
 from sidestream.providers.openai_read import NAME, Answer
 from sidestream.providers.openai_write import body_of, bytes_of
@@ -59,16 +59,15 @@ class OpenAI:
         self.model, self.dialect = model, dialect
         self._at = endpoint(base_url, "/chat/completions")
         credential = Credential(api_key, ("OPENAI_API_KEY",), safe=self._at.safe)
-        azure = self._at.host.endswith(".azure.com")
         self._keyless = self._at.host == "api.openai.com" and credential.missing and not headers
-        self._newest = self._at.host == "api.openai.com" or azure
+        self._newest = self._at.host == "api.openai.com" or self._at.azure
         self._headers = HEADERS | dict(headers or {})
         check(self._headers)
         self._limit, self._think_field, self._stream = record_limit, think_field, stream
         self._exchange = Exchange(
             secrets=(*self._at.secrets, *(headers or {}).values()),
             credential=credential,
-            key_header=lambda key: _key_header(key, azure=azure, has_login=self._at.login) | dict(headers or {}),
+            key_header=lambda key: openai_header(self._at, key) | dict(headers or {}),
             connect=connect_timeout,
             first=first_token_timeout,
             idle=idle_timeout,
@@ -97,9 +96,3 @@ class OpenAI:
         headers = self._headers | dict(request.settings.extra_headers)
         async for delta in self._exchange.post(self._at, bytes_of(body), headers, Answer(self._limit)):
             yield delta
-
-
-def _key_header(key: str, *, azure: bool, has_login: bool) -> dict[str, str]:
-    if not key or has_login:
-        return {}
-    return {"api-key": key} if azure else {"Authorization": f"Bearer {key}"}

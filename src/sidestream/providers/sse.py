@@ -55,13 +55,19 @@ class Records:
         return out
 
     def _fast(self, data: bytes) -> list[bytes]:
-        """Between two records: what nearly every packet is, `data: …` and a blank line, some times over."""
+        """Between two records: what nearly every packet is, `data: …` and a blank line, or that with the name of an
+        event before it, some times over."""
         out: list[bytes] = []
         plain = data.replace(b"\r\n", b"\n") if b"\r" in data else data
         end = plain.rfind(b"\n\n") + 2
-        if plain.startswith(b"data: ") and 2 <= end <= self._limit and b"\r" not in plain:
-            found = plain[6 : end - 2].split(b"\n\ndata: ")
-            if plain.count(b"\n", 0, end) == 2 * len(found):  # nothing else stands between them
+        if plain.startswith((b"data: ", b"event: ")) and 2 <= end <= self._limit and b"\r" not in plain:
+            if plain.startswith(b"data"):
+                lines, found = 2, plain[6 : end - 2].split(b"\n\ndata: ")
+            else:
+                named = plain[7 : end - 2].split(b"\n\nevent: ")
+                lines, found = 3, [one.partition(b"\ndata: ")[2] for one in named]
+            clear = lines == 2 or all(found)  # a named record may have no data
+            if clear and plain.count(b"\n", 0, end) == lines * len(found):  # nothing else stands between them
                 self._first = False
                 if end < len(plain):
                     self._lines(plain[end:], found)

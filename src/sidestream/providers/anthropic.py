@@ -15,6 +15,7 @@ from sidestream.providers.anthropic_read import NAME, Answer
 from sidestream.providers.anthropic_write import MAX_TOKENS, body_of
 from sidestream.providers.endpoint import HEADERS, Credential, Key, check, endpoint
 from sidestream.providers.exchange import Exchange
+from sidestream.providers.failure import Fixes
 from sidestream.providers.openai_write import bytes_of
 from sidestream.providers.provider import Request, ask_real_model
 
@@ -23,7 +24,7 @@ __all__ = ["Anthropic"]
 _PATH = "/v1/messages"
 _VERSION = "2023-06-01"
 _KEY = "check the key: set ANTHROPIC_API_KEY, or give a provider with its own: Anthropic(model, api_key=…)"
-_FIXES = {401: _KEY, 403: _KEY, 404: "check the model's name and the base URL"}
+_FIXES: Fixes = {401: _KEY, 403: _KEY, 404: "check the model's name and the base URL"}
 
 
 class Anthropic:

@@ -14,6 +14,7 @@ from sidestream.errors import ProviderError, UsageError
 from sidestream.events import AnyDelta
 from sidestream.providers.endpoint import HEADERS, Credential, Key, check, endpoint
 from sidestream.providers.exchange import Exchange
+from sidestream.providers.failure import Fixes
 from sidestream.providers.gemini_read import NAME, Answer
 from sidestream.providers.gemini_write import body_of
 from sidestream.providers.openai_write import bytes_of
@@ -21,7 +22,7 @@ from sidestream.providers.provider import Request, ask_real_model
 
 __all__ = ["Gemini"]
 _KEY = "check the key: set GEMINI_API_KEY, or give a provider with its own: Gemini(model, api_key=…)"
-_FIXES = {401: _KEY, 403: _KEY, 404: "check the model's name and the base URL"}
+_FIXES: Fixes = {401: _KEY, 403: _KEY, 404: "check the model's name and the base URL"}
 
 
 class Gemini:

@@ -190,7 +190,7 @@ class Engine:
             await run.result()
         if run.reason == "provider":
             raise RunError(f"no answer: {run.error}", reason="provider", text=run.text)
-        return run.answer if output is None else run.output
+        return run.output if isinstance(run, TypedRun) else run.answer
 
     @overload
     def run_sync(self, input: str | Message | Sequence[Message], *, output: None = None, **options: Any) -> str: ...

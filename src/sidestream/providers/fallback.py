@@ -133,8 +133,9 @@ class _Choice:
         clock = asyncio.get_running_loop().time
         deadline = clock() + self._patience
         while True:
+            limit = asyncio.timeout_at(deadline)
             try:
-                async with asyncio.timeout_at(deadline) as limit:
+                async with limit:
                     delta = await anext(deltas, None)
             except TimeoutError:
                 if not limit.expired():

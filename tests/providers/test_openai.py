@@ -92,7 +92,7 @@ BODY = {"error": {"message": f"the key {KEY} is no good\n  really", "type": "x"}
         ("408 Oh", [], b"", True, None, "no reason"),
         ("400 Bad", [], b'[{"error":{"message":"context too long"}}]', False, None, "context too long"),
         ("401 Who", [], b'{"error":"no"}', False, None, "OPENAI_API_KEY"),
-        ("403 No", [], b'{"error":"no"}', False, None, "what this key may do"),
+        ("403 No", [], b'{"error":"no"}', False, None, "what it may do"),
         ("404 No", [], b'{"error":{"message":"model not found"}}', False, None, "base URL"),
         ("422 No", [], b'{"detail":[{"msg":"field required"}]}', False, None, "field required"),
         ("302 Go", ["Location: http://elsewhere/v1"], b"", False, None, "redirects to http://elsewhere/v1"),

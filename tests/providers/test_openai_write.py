@@ -26,6 +26,7 @@ from sidestream.messages import (
 )
 from sidestream.providers.openai_write import body_of, bytes_of
 from sidestream.providers.provider import Request, Settings
+from sidestream.providers.vendors import Quirks, quirks_of
 
 WEATHER = ToolSpec("weather", "Current weather.", {"properties": {"city": {"type": "string"}}, "required": ["city"]})
 CLOCK = ToolSpec("clock", "The time.", {})
@@ -142,7 +143,8 @@ def test_a_text_dialect_goes_through_the_system_text_and_plain_messages() -> Non
         ({"max_tokens": 5}, {"max_tokens": 5}),
         ({"stop": ("a", "b")}, {"stop": ["a", "b"]}),
         ({"thinking": "low"}, {"reasoning_effort": "low"}),
-        ({"thinking": "off"}, {"reasoning_effort": "none"}),
+        ({"thinking": "minimal"}, {"reasoning_effort": "low"}),
+        ({"thinking": "off"}, {"chat_template_kwargs": {"enable_thinking": False}}),
         ({"tool_choice": "required"}, {"tool_choice": "required"}),
         ({"tool_choice": "clock"}, {"tool_choice": {"type": "function", "function": {"name": "clock"}}}),
         ({"extra_body": {"temperature": 1, "seed": 7}, "temperature": 0.5}, {"temperature": 1, "seed": 7}),
@@ -160,15 +162,19 @@ def test_none_in_extra_body_takes_a_field_away() -> None:
 
 def test_the_newest_services_have_another_name_for_max_tokens() -> None:
     request = Request((user("Hi"),), dialects.get("native"), settings=Settings(max_tokens=5))
-    assert "max_tokens" not in body_of(request, "m", newest=True)
-    assert body_of(request, "m", newest=True)["max_completion_tokens"] == 5
+    said = body_of(request, "gpt-4o", quirks_of("api.openai.com", "gpt-4o"))
+    assert "max_tokens" not in said
+    assert said["max_completion_tokens"] == 5
 
 
 def test_reasoning_goes_back_only_where_the_server_wants_it() -> None:
-    request = Request((Message("assistant", (ThinkPart("hm"), TextPart("a"))),), dialects.get("native"))
-    assert body_of(request, "m")["messages"] == [{"role": "assistant", "content": "a"}]
-    back = body_of(request, "m", think_field="reasoning_content")["messages"]
-    assert back == [{"role": "assistant", "content": "a", "reasoning_content": "hm"}]
+    call = ToolCall("1.1", "clock", {}, "{}", "c")
+    said = (Message("assistant", (ThinkPart("hm"), TextPart("a"))), Message("assistant", (ThinkPart("so"), call)))
+    request = Request(said, dialects.get("native"))
+    assert not any("reasoning_content" in message for message in body_of(request, "m")["messages"])
+    first, second = body_of(request, "m", Quirks(think_field="reasoning_content"))["messages"]
+    assert first == {"role": "assistant", "content": "a"}
+    assert second["reasoning_content"] == "so"
 
 
 def test_a_vendors_own_data_goes_back_to_that_vendor_only() -> None:

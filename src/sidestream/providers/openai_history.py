@@ -25,7 +25,7 @@ _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant"
 def to_openai(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """The transcript as chat-completions messages (JSON data)."""
     said = [Message(message.role, tuple(part for part in message.parts if not _rejected(part))) for message in messages]
-    return list(messages_of("", [message for message in said if message.parts], ""))
+    return list(messages_of("", [message for message in said if message.parts]))
 
 
 def _rejected(part: Part) -> bool:

@@ -62,6 +62,7 @@ class _Choice(msgspec.Struct, gc=False):
 class _Chunk(msgspec.Struct, gc=False):
     choices: list[_Choice] | None = None
     usage: Any = None
+    x_groq: Any = None  # Groq: its usage is in there
     error: Any = None
     message: Any = None  # an error object without its `error`
 
@@ -240,6 +241,8 @@ class Answer:
                 raise reported(choice.error)
         if chunk.usage and isinstance(chunk.usage, dict):
             self._usage = _usage(chunk.usage)
+        elif isinstance(chunk.x_groq, dict) and isinstance(chunk.x_groq.get("usage"), dict):
+            self._usage = _usage(chunk.x_groq["usage"])
         if chunk.error or (chunk.message and chunk.choices is None):
             raise reported(chunk.error or json.loads(payload))
         if self.finish in _BROKEN:

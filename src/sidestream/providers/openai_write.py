@@ -36,6 +36,7 @@ from sidestream.messages import (
 )
 from sidestream.providers.openai_read import NAME
 from sidestream.providers.provider import Request, Settings
+from sidestream.providers.vendors import OWN_SERVER, Quirks, thinking_fields, wire_id
 
 __all__ = ["body_of", "bytes_of", "messages_of"]
 
@@ -53,33 +54,34 @@ def bytes_of(body: dict[str, Any]) -> bytes:
         raise UsageError(f"the request (a schema, or extra_body) holds what JSON cannot: {error}") from error
 
 
-def body_of(request: Request, model: str, *, newest: bool = False, think_field: str = "") -> dict[str, Any]:
-    """The body for `model`. `newest`: the service has renamed `max_tokens` to `max_completion_tokens` (OpenAI
-    itself, Azure). `think_field`: under which name it wants its reasoning back (`""`: not at all)."""
+def body_of(request: Request, model: str, quirks: Quirks = OWN_SERVER) -> dict[str, Any]:
+    """The body for `model`, as the service with these quirks takes it."""
     said = rendered(request.messages, request.system, request.tools, request.dialect)
     body: dict[str, Any] = {
         "model": model,
-        "messages": list(messages_of(said.system, said.messages, think_field)),
+        "messages": list(messages_of(said.system, said.messages, quirks)),
     }
     if said.tools:
         body["tools"] = [_tool(spec) for spec in sorted(said.tools, key=lambda spec: spec.name)]
-    body |= _settings(request.settings, bool(said.tools), newest)
-    body |= {"stream": True, "stream_options": {"include_usage": True}}
+    body |= _settings(request.settings, bool(said.tools), quirks)
+    body |= {"stream": True, "stream_options": {"include_usage": True} if quirks.stream_usage else None}
     body |= request.settings.extra_body
     return {name: value for name, value in body.items() if value is not None}
 
 
-def _settings(settings: Settings, tools: bool, newest: bool) -> dict[str, Any]:
+def _settings(settings: Settings, tools: bool, quirks: Quirks) -> dict[str, Any]:
     choice: Any = settings.tool_choice
     if choice and choice not in _CHOICES:
         choice = {"type": "function", "function": {"name": choice}}
+    elif choice == "required":
+        choice = quirks.required
     return {
         "tool_choice": choice if tools else None,
         "temperature": settings.temperature,
-        "max_completion_tokens" if newest else "max_tokens": settings.max_tokens,
+        quirks.max_tokens: settings.max_tokens,
         "stop": list(settings.stop) or None,
-        "reasoning_effort": "none" if settings.thinking == "off" else settings.thinking,
         "response_format": _format(settings.response),
+        **thinking_fields(quirks, settings.thinking),
     }
 
 
@@ -102,30 +104,31 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
     }
 
 
-def messages_of(system: str, messages: Sequence[Message], think_field: str = "") -> Iterator[dict[str, Any]]:
+def messages_of(system: str, messages: Sequence[Message], quirks: Quirks = OWN_SERVER) -> Iterator[dict[str, Any]]:
     """The `messages` of a body, from messages that are `rendered` already."""
     wires: dict[str, str] = {}  # our id of a call → the id it goes by on the wire
     used: set[str] = set()  # on the wire an id stands for one call of the whole request
     if system:
-        yield {"role": "system", "content": system}
+        yield {"role": quirks.system_role, "content": system}
     for message in messages:
         match message.role:
             case "assistant":
-                said = _assistant(message, wires, used, think_field)
+                said = _assistant(message, wires, used, quirks)
                 if len(said) > 2 or said["content"]:  # an empty one is refused by some servers, and says nothing
                     yield said
             case "tool":
                 yield from _results(message, wires)
             case role:
-                yield {"role": role, "content": _content(message.parts)}
+                yield {"role": quirks.system_role if role == "system" else role, "content": _content(message.parts)}
 
 
-def _assistant(message: Message, wires: dict[str, str], used: set[str], think_field: str) -> dict[str, Any]:
+def _assistant(message: Message, wires: dict[str, str], used: set[str], quirks: Quirks) -> dict[str, Any]:
     said: dict[str, Any] = {"role": "assistant", "content": message.text}
     calls = []
     for call in message.calls:
         ours = (call.id if number == 1 else f"{call.id}.{number}" for number in itertools.count(1))
-        wire = next(one for one in itertools.chain([call.wire], ours) if one and one not in used)
+        ids = (wire_id(quirks, one) for one in itertools.chain([call.wire], ours) if one)
+        wire = next(one for one in ids if one not in used)
         used.add(wire)
         wires[call.id] = wire
         calls.append(_call(call, wire))
@@ -133,8 +136,8 @@ def _assistant(message: Message, wires: dict[str, str], used: set[str], think_fi
         said["tool_calls"] = calls
         said["content"] = said["content"] or None
     thought = "".join([part.text for part in message.parts if isinstance(part, ThinkPart)])
-    if think_field and thought:
-        said[think_field] = thought
+    if quirks.think_field and thought and calls:
+        said[quirks.think_field] = thought
     for part in message.parts:
         if isinstance(part, Vendor) and part.provider == NAME and isinstance(part.data, dict):
             for name, value in part.data.items():
